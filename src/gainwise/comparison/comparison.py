@@ -15,7 +15,7 @@ import pandas as pd
 
 from .._common import cached_property
 from .._common.arrays import nearest, number_table
-from .._common.text import plain, pluralize
+from .._common.text import as_text, plain, pluralize, printable
 from .._common.typing import FilePath, Floats, Ids
 from .._common.validation import validate_ordered
 from ..evaluation.prediction import Iteration
@@ -957,6 +957,11 @@ class Comparison:
         if self.primary is None:
             raise ValueError(f"A disagreement requires two metrics, got 1 ({self.metrics[0]}).")
         return self.primary
+
+    def __str__(self) -> str:
+        standing = self.content.standing
+        lines = [printable(as_text(line)) for line in (standing.headline, standing.advice) if line]
+        return "\n".join([*lines, repr(self)])
 
     def __repr__(self) -> str:
         size = f"{pluralize(len(self.models), 'model')}, {pluralize(self.counts.any, 'query')}"

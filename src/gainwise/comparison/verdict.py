@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -15,7 +14,7 @@ from .._common.text import (
     TextResult,
     as_text,
     format_amount,
-    format_confidence,
+    format_exact,
     format_number,
     format_p_value,
     join_names,
@@ -27,6 +26,7 @@ from .._common.text import (
 )
 from .._common.typing import Bools, Floats
 from .betting import BoundKind, bound_mean, find_p_value, order_queries
+from .choice import Choice, label_metrics
 from .estimates import VarianceComponents, estimate_variance_components
 from .flags import NO_EVIDENCE_FLAG, Flag, UnjudgedDocuments, find_flags, find_left_out_flags
 from .inference import (
@@ -221,30 +221,15 @@ class Verdict(Settings, Scope, TextResult):
         return all(math.isclose(*pair, rel_tol=1e-12) for pair in pairs)
 
     @property
-    def rivals(self) -> list[str]:
-        """All models but the safe choice."""
-        return [model for model in self.models if model != self.safe_choice]
+    def unit(self) -> str:
+        """What is compared: "run" for TREC runs, "recipe" if every model is a recipe, otherwise "model"."""
+        return name_unit(self.repeats) if self.unjudged is None else "run"
 
     @property
     def are_identical(self) -> bool:
         """Whether all models have the same values on every query."""
         pairs = len(self.models) * (len(self.models) - 1) // 2
         return any(flag.code == "identical models" and len(flag.pairs) == pairs for flag in self.flags)
-
-    @property
-    def under(self) -> str:
-        """The two metrics after a blank, such as " by linear and by exponential gain". Empty if they are equal."""
-        first, second = label_metrics(self.metrics)
-        if self.metrics_coincide:
-            return ""
-        return f" by {first.short} and by {second.long}"
-
-    @property
-    def measure(self) -> str:
-        """The measure of which the two metrics are variants after a blank, such as " NDCG@10", or an empty text."""
-        match = re.fullmatch(r"(n?dcg)_\w+?(@\d+)?", self.metrics[0])
-        is_shared = label_metrics(self.metrics)[0].long != self.metrics[0]
-        return f" {match[1].upper()}{match[2] or ''}" if match and is_shared else ""
 
     @cached_property
     def text(self) -> str:
@@ -258,8 +243,6 @@ class Verdict(Settings, Scope, TextResult):
         if self.unjudged is not None:
             relevant = self.in_question
             text += self.unjudged.text([*relevant, *(model for model in self.models if model not in relevant)])
-        if self.metrics_coincide and len(self.models) > 1:
-            text.append("Both metrics have the same values on these data.")
         text += [flag.message for flag in self.flags if flag.code != "one model"]
         return printable(" ".join([*text, self.about]))
 
@@ -358,157 +341,112 @@ def _find_kind(evidence: Evidence, within: bool) -> Kind:
 
 def format_question(verdict: Verdict) -> str:
     """Return the question that the headline answers, with the size of the sample."""
-    number, unit = len(verdict.models), name_unit(verdict.repeats)
+    number, unit = len(verdict.models), verdict.unit
     question = f"Which of {number} {unit}s is {'better' if number == 2 else 'best'}?"
     question = question if number > 1 else f"How good is this {unit}?"
     return f"{question} {format_sample_size(verdict.queries, verdict.clusters)}, {style_metrics(verdict.metrics)}."
 
 
 def format_headline(verdict: Verdict, names: Mapping[str, str], selected: str | None = None) -> str:
-    """Return which model to choose, and how sure this is, in one sentence that is true for every set of models.
+    """Return which model to choose, and how sure this is, in a sentence that is true for every set of models.
 
     `names` are the names of models for sentences. A model that was selected on a validation set is the choice, unless
     the test set rules it out.
     """
-    total, unit = len(verdict.models), name_unit(verdict.repeats)
-    level, safe = format_confidence(verdict.alpha), styled("b n", names[verdict.safe_choice])
-    bounded = math.isfinite(verdict.safe_regret_upper)
-    if total == 1:
+    unit, choice = verdict.unit, _build_choice(verdict, names)
+    if len(verdict.models) == 1:
         return f"One {unit}: add a second one to compare it with."
     if NO_EVIDENCE_FLAG in verdict.flags:
         return f"These queries cannot distinguish {unit}s: each has one document or equal labels."
     if verdict.shortage:
         return f"No choice yet: {verdict.shortage}"
     if selected is not None:
-        return _describe_selected(verdict, names, selected)
+        return choice.describe_selected(selected)
     if verdict.kind == "genuine":
-        return f"{_describe_conflict(verdict, names)}{_describe_compromise(verdict, safe, level)}"
-    if verdict.kind == "agree":
-        rest = styled("n", names[verdict.rivals[0]]) if total == 2 else f"the {total - 1} others"
-        lead = min(verdict.regrets_lower[metric][model] for metric in verdict.metrics for model in verdict.rivals)
-        return f"{safe} is better than {rest}{verdict.under} ({level}): by at least {round_bound(lead, up=False)}."
-    if verdict.are_identical:
-        subject = join_names([names[model] for model in verdict.models])
-        remains = f" A difference below {round_bound(verdict.safe_regret_upper, up=True)} remains possible."
-        return f"{subject} have the same values on all {verdict.queries:,} queries.{remains if bounded else ''}"
-    bound = f"{_describe_worst(verdict, verdict.safe_choice)} behind the best"
-    if bounded and (verdict.kind == "immaterial" or verdict.safe_regret_upper <= verdict.margin):
-        margin = f", within the margin of {format_amount(verdict.margin)}" if verdict.margin else ""
-        return f"{format_choice('Choose', names[verdict.safe_choice])}: {bound} of {total}{verdict.under} ({level}){margin}."
-    if bounded and not verdict.margin and len(verdict.common_best) < total:
-        return f"Safest of {total}: {safe}, {bound}{verdict.under} ({level})."
-    worst = f" {safe}, the safest, may be {describe_size(verdict, verdict.safe_choice)} behind." if bounded else ""
-    return f"No choice yet: {len(verdict.common_best)} of {total} may be best{verdict.under}.{worst}"
+        return f"{_describe_conflict(verdict, names)}{choice.describe_compromise()}"
+    if verdict.are_identical and verdict.kind != "agree":
+        subject = join_names([styled("n", names[model]) for model in verdict.models])
+        remains = (
+            f" A difference up to {choice.format_bound(choice.safe)} remains possible." if choice.is_bounded else ""
+        )
+        return f"{subject} have the same values on all {verdict.queries:,} queries.{remains}"
+    return choice.describe()
+
+
+def _build_choice(verdict: Verdict, names: Mapping[str, str]) -> Choice:
+    """Return the bounds of both metrics of a verdict."""
+    return Choice(
+        names={model: names[model] for model in verdict.models},
+        possible=verdict.common_best,
+        lower=verdict.regrets_lower,
+        upper=verdict.regrets_upper,
+        best_mean={metric: verdict.means[metric][verdict.winners[metric]] for metric in verdict.metrics},
+        safe=verdict.safe_choice,
+        margin=verdict.margin,
+        alpha=verdict.alpha,
+        best=verdict.winners[verdict.metrics[0]] if verdict.kind == "agree" else None,
+        unit=verdict.unit,
+        merged=verdict.metrics_coincide,
+        have_shares=not verdict.lower_is_better,
+    )
 
 
 def _describe_conflict(verdict: Verdict, names: Mapping[str, str]) -> str:
-    """Return the winners of a genuine disagreement, if each is the only model that may be best under its metric."""
-    labels = label_metrics(verdict.metrics)
+    """Return that no model is best, with the winners if each is the only one that may be best under its metric."""
+    first, second = label_metrics(verdict.metrics)
     sets = [verdict.best_sets[metric] for metric in verdict.metrics]
+    is_gain = first.long != first.name
     if any(len(models) > 1 for models in sets):
-        return f"No model is best by both {labels[0].long} and {labels[1].long}."
-    by = "gain" if labels[0].long.endswith(" gain") else "metric"
-    first, second = (
-        f"{styled(f'n {style}', names[models[0]])} is best by {label.long}"
-        for models, label, style in zip(sets, labels, "le", strict=True)
-    )
-    return f"It depends on the {by}: {first}, {second}."
-
-
-def _describe_compromise(verdict: Verdict, safe: str, level: str) -> str:
-    """Return the safe choice of a genuine disagreement after a blank, if its loss is bounded."""
-    if not math.isfinite(verdict.safe_regret_upper):
-        return ""
-    return f" Compromise: {safe}, {_describe_worst(verdict, verdict.safe_choice)} behind the best by either ({level})."
-
-
-def _describe_selected(verdict: Verdict, names: Mapping[str, str], selected: str) -> str:
-    """Return whether the test set confirms the model that was selected on a validation set."""
-    level, name = format_confidence(verdict.alpha), names[selected]
-    behind = max(verdict.regrets_lower[metric][selected] for metric in verdict.metrics)
-    if behind > 0:
-        return (
-            f"The test set rules out {styled('b n', name)}, which the validation set selected: it is at least "
-            f"{round_bound(behind, up=False)} behind the best ({level})."
-        )
-    choice = f"{format_choice('Choose', name)}, selected on the validation set"
-    if verdict.kind == "agree":
-        return f"{choice}: it is also the best of {len(verdict.models)} on the test set{verdict.under} ({level})."
-    upper = max(verdict.regrets_upper[metric][selected] for metric in verdict.metrics)
-    if not math.isfinite(upper):
-        return f"{choice}: its distance from the best on the test set has no bound."
-    return f"{choice}: {_describe_worst(verdict, selected)} behind the best on the test set{verdict.under} ({level})."
-
-
-def _describe_worst(verdict: Verdict, model: str) -> str:
-    """Return "at worst" and the upper bound of the larger regret of a model."""
-    size = describe_size(verdict, model)
-    return f"at worst {size}" if size != "0" else "not"
-
-
-def describe_size(verdict: Verdict, model: str) -> str:
-    """Return the upper bound of the larger regret of a model, the name of the measure, and the share of the best mean."""
-    by_metric = {metric: verdict.regrets_upper[metric][model] for metric in verdict.metrics}
-    upper = max(by_metric.values())
-    if not upper:
-        return "0"
-    best = {metric: verdict.means[metric][verdict.winners[metric]] for metric in verdict.metrics}
-    share = ""
-    if min(best.values()) > 0 and not verdict.lower_is_better:
-        percent = max(100 * by_metric[metric] / best[metric] for metric in verdict.metrics)
-        share = f" ({math.ceil(10 * percent) / 10:.1f} %)" if percent < 10 else f" ({math.ceil(percent):.0f} %)"
-    return f"{round_bound(upper, up=True)}{verdict.measure}{share}"
+        both = "linear and by exponential gain" if is_gain else f"{first.name} and by {second.name}"
+        return f"No {verdict.unit} is best by {both}."
+    winners = [styled(f"n {style}", names[models[0]]) for models, style in zip(sets, "le", strict=True)]
+    by, last = ("gain", second.long) if is_gain else ("metric", second.name)
+    return f"It depends on the {by}: {winners[0]} is best by {first.short}, {winners[1]} by {last}."
 
 
 def format_advice(verdict: Verdict, names: Mapping[str, str], selected: str | None = None) -> str:
     """Return the evidence behind the headline: the p-value, the models that may be best, what the queries can show."""
-    total = len(verdict.models)
-    if total == 1:
+    if len(verdict.models) == 1:
         return ""
     if NO_EVIDENCE_FLAG in verdict.flags:
         return "Check the query ids and the labels."
     if verdict.shortage:
         extreme, winners = "Best" if verdict.lower_is_better else "Highest", dict.fromkeys(verdict.winners.values())
-        return f"{extreme} mean in this sample: {join_names([styled('n', names[model]) for model in winners])}."
-    parts = [_describe_disagreement(verdict, names, selected), *_describe_kind(verdict, names)]
-    return " ".join(part for part in parts if part)
-
-
-def _describe_disagreement(verdict: Verdict, names: Mapping[str, str], selected: str | None) -> str:
-    """Return what to do if the validation set and the test set choose different models."""
-    if selected is None or selected == verdict.safe_choice:
-        return ""
-    favored = f"The test set favors {styled('n', names[verdict.safe_choice])}."
-    if not any(verdict.regrets_lower[metric][selected] > 0 for metric in verdict.metrics):
-        return favored
-    return f"{favored} A choice on the test set needs a new test set. Larger validation sets or folds select more reliably."
+        parts = [f"{extreme} mean in this sample: {join_names([styled('n', names[model]) for model in winners])}."]
+    else:
+        choice = _build_choice(verdict, names)
+        parts = [*choice.describe_disagreement(selected), *_describe_kind(verdict, names)]
+        if not choice.is_bounded and not verdict.are_identical:
+            parts.append(
+                "The losses have no bound, because models differ on few queries, by an unknown range (ranges=)."
+            )
+    if verdict.metrics_coincide:
+        parts.append("Both metrics have the same values on these data.")
+    return " ".join(parts)
 
 
 def _describe_kind(verdict: Verdict, names: Mapping[str, str]) -> Iterator[str]:
     """Yield sentences about the kind of the verdict."""
     both = "" if verdict.metrics_coincide else " by both metrics"
     if verdict.kind == "genuine":
-        certainty = format_p_value(verdict.p_value).replace(" ", "\u00a0")
-        least = round_bound(verdict.price_lower, up=False)
-        yield f"No model is best by both metrics ({certainty}). Any choice loses at least {least} by one of the two."
+        p_value, least = format_p_value(verdict.p_value), round_bound(verdict.price_lower, up=False)
+        yield f"Any choice loses at least {least} by one of the two ({p_value.replace(' ', chr(0xA0))})."
         if verdict.margin:
-            relation = "That is within" if verdict.within_margin else "It is open whether that exceeds"
-            yield f"{'That exceeds' if verdict.material else relation} the margin of {format_amount(verdict.margin)}."
+            relation = "That is within" if verdict.within_margin else "It is open whether the loss exceeds"
+            yield f"{'That exceeds' if verdict.material else relation} the margin of {format_exact(verdict.margin)}."
     elif verdict.kind == "agree":
         yield _describe_distance(verdict)
     elif verdict.kind == "immaterial":
-        yield f"Whichever metric you choose by, the loss is at most the margin of {format_amount(verdict.margin)}."
-    elif len(verdict.common_best) > 1 and not verdict.are_identical:
-        possible = [names[model] for model in verdict.common_best]
-        number = (
-            "Either model" if len(possible) == len(verdict.models) == 2 else f"{len(possible)} of {len(verdict.models)}"
-        )
-        yield f"{number} may be best{both}: {join_names([styled('n', name) for name in possible], word='or')}."
-        if math.isfinite(verdict.detectable):
+        yield f"Whichever metric you choose by, the loss is at most the margin of {format_exact(verdict.margin)}."
+    elif not verdict.are_identical:
+        possible = [styled("n", names[model]) for model in verdict.common_best]
+        yield f"{'Only ' if len(possible) == 1 else ''}{join_names(possible, word='or')} may be best{both}."
+        if len(possible) > 1 and math.isfinite(verdict.detectable):
             size = round_bound(verdict.detectable, up=True)
             yield f"{pluralize(verdict.queries, 'query')} can show differences of about {size} or more."
-        evidence = "queries and repeats" if verdict.repeats else "queries"
-        yield styled("b", f"Add {evidence}, not {name_unit(verdict.repeats)}s.")
+        if len(possible) > 1:
+            evidence = "queries and repeats" if verdict.repeats else "queries"
+            yield styled("b", f"Add {evidence}, not {verdict.unit}s.")
 
 
 def _describe_distance(verdict: Verdict) -> str:
@@ -633,78 +571,6 @@ def describe_losses(losses: Sequence[str]) -> list[str]:
     return [f"Lower values of {join_names(losses, most=len(losses))} are better."]
 
 
-class MetricLabel(NamedTuple):
-    """Names of a metric: the full name, and two for sentences, such as "linear gain" and "linear"."""
-
-    name: str
-    long: str
-    short: str
-
-
-def label_metrics(metrics: tuple[str, ...]) -> tuple[MetricLabel, ...]:
-    """Return names of metrics for sentences. Two metrics that differ only in their gain are named after it.
-
-    >>> [label.long for label in label_metrics(("ndcg_linear@10", "ndcg_exp@10"))]
-    ['linear gain', 'exponential gain']
-    >>> [label.short for label in label_metrics(("map", "mrr"))]
-    ['map', 'mrr']
-    """
-    matches = [re.fullmatch(r"(n?dcg)_(linear|exp)(\W.*)?", metric) for metric in metrics]
-    families = {match and (match[1], match[3]) for match in matches}
-    if len(metrics) != 2 or len(families) > 1 or None in families:
-        return tuple(MetricLabel(metric, metric, metric) for metric in metrics)
-    gains = ["linear" if match and match[2] == "linear" else "exponential" for match in matches]
-    return tuple(MetricLabel(metric, f"{gain} gain", gain) for metric, gain in zip(metrics, gains, strict=True))
-
-
 def style_metrics(metrics: tuple[str, ...]) -> str:
     """Return the names of metrics in their colors."""
     return " and ".join(styled(style, metric) for style, metric in zip("le", metrics, strict=False))
-
-
-def format_choice(verb: str, name: str) -> str:
-    """Return a recommendation, such as "★ Choose blend", with emphasis."""
-    return f"{styled('b', f'★ {verb} ')}{styled('b n', name)}"
-
-
-def format_open_question(possible: Sequence[str], total: int, unit: str, under: str) -> str:
-    """Return how many of all models may be best, with the name if it is one. `under` is such as " under both"."""
-    if len(possible) == 1:
-        return f"Only {styled('n', possible[0])} may be best{under}."
-    number = f"{len(possible)} of {total}"
-    if len(possible) == total:
-        number = f"either {unit}" if total == 2 else f"any of the {total} {unit}s"
-    return f"Too close to call: {number} may be best{under}."
-
-
-def describe_selection(
-    selected: str, favored: str, bounds: Mapping[str, float], names: Mapping[str, str], under: str, level: str
-) -> str:
-    """Return the selection of the validation set, and its results on the test set.
-
-    Parameters
-    ----------
-    selected, favored : str
-        Models that the validation set and the test set choose.
-    bounds : mapping of model to float
-        Upper bound of the larger gap to the best model. A bound of 0 means that the model is best.
-    names : mapping of model to str
-        Names for sentences.
-    under : str
-        Metrics, such as " under either metric".
-    level : str
-        Confidence of the bounds.
-    """
-
-    def describe_gap(bound: float) -> str:
-        if not math.isfinite(bound):
-            return "too uncertain for a bound"
-        return f"at most {round_bound(bound, up=True)} from the best" if bound else "proven best"
-
-    if bounds[selected] == 0:
-        under = under.replace("either metric", "both metrics")
-    text = f"{format_choice('Selected on the validation set:', names[selected])}. On the test set, "
-    text += f"{styled('n', names[selected])} is {describe_gap(bounds[selected])}{under} ({level})."
-    if favored != selected:
-        text += f" The test set favors {styled('n', names[favored])}, which is {describe_gap(bounds[favored])}."
-    return text
