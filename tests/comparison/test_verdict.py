@@ -297,7 +297,7 @@ def test_many_models_use_fewer_draws_and_reports_state_what_they_leave_out(tmp_p
     comparison = gw.Comparison({"a": values, "b": values[:, ::-1]}, names, draws=1000)
     assert comparison.verdict.draws == 1000 * 100 // 110
     page = comparison.to_html(tmp_path / "r.html").read_text("utf-8")
-    assert "500 clearest of 5,995 pairs" in page
+    assert "100 clearest of 5,995 pairs" in page
     content = json.loads((tmp_path / "r.json").read_text("utf-8"))
     assert len(content["leaderboard"]) == 110
     assert len(content["pairs"]) + content["pairs_left_out"] == len(comparison.pairs) == 5_995

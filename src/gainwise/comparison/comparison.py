@@ -99,7 +99,7 @@ class Comparison:
     alpha : float, default 0.05
         Level of all tests and bounds, between 0 and 0.5.
     margin : float, default 0.0
-        Largest difference of means that you consider negligible.
+        Largest difference of means that you tolerate.
     draws : int, default 10000
         Number of bootstrap draws, at least ``10 / alpha``. With more than 100 models, ``100 / models`` of them are
         used, so that the cost does not grow with the square of the number of models, and the lower bounds of regrets

@@ -215,10 +215,9 @@ class Verdict(Settings, Scope, TextResult):
     def metrics_coincide(self) -> bool:
         """Whether both metrics have the same values, as both NDCGs have with labels 0 and 1."""
         first, second = self.metrics
-        pairs = (
-            (table[first][model], table[second][model]) for table in (self.means, self.regrets) for model in self.models
-        )
-        return all(math.isclose(*pair, rel_tol=1e-12) for pair in pairs)
+        tables = (self.means, self.regrets, self.regrets_upper)
+        pairs = ((table[first][model], table[second][model]) for table in tables for model in self.models)
+        return all(math.isclose(*pair, rel_tol=1e-9, abs_tol=1e-12) for pair in pairs)
 
     @property
     def unit(self) -> str:
@@ -230,6 +229,12 @@ class Verdict(Settings, Scope, TextResult):
         """Whether all models have the same values on every query."""
         pairs = len(self.models) * (len(self.models) - 1) // 2
         return any(flag.code == "identical models" and len(flag.pairs) == pairs for flag in self.flags)
+
+    @property
+    def named_choice(self) -> str | None:
+        """The safe choice if the first sentence names it, because its loss is bounded or it is the best, or None."""
+        is_open = bool(self.shortage) or self.are_identical or math.isinf(self.safe_regret_upper)
+        return None if is_open and self.kind != "agree" else self.safe_choice
 
     @cached_property
     def text(self) -> str:
@@ -413,6 +418,7 @@ def format_advice(verdict: Verdict, names: Mapping[str, str], selected: str | No
     if verdict.shortage:
         extreme, winners = "Best" if verdict.lower_is_better else "Highest", dict.fromkeys(verdict.winners.values())
         parts = [f"{extreme} mean in this sample: {join_names([styled('n', names[model]) for model in winners])}."]
+        parts += [f"Selected on the validation set: {styled('n', names[selected])}."] if selected is not None else []
     else:
         choice = _build_choice(verdict, names)
         parts = [*choice.describe_disagreement(selected), *_describe_kind(verdict, names)]

@@ -256,7 +256,7 @@ class Chart:
 def build_verdict_chart(verdict: Verdict, names: Names, selected: str | None = None) -> Chart:
     """Return the chart of a verdict, best under the first metric first.
 
-    The star is on the model that a validation set selected, or on the safe choice.
+    The star is on the model that a validation set selected, or on the safe choice if the headline names it.
     """
     import pandas as pd
 
@@ -282,7 +282,7 @@ def build_verdict_chart(verdict: Verdict, names: Names, selected: str | None = N
     for flag in verdict.flags:
         for model in flag.models if len(flag.models) < len(verdict.models) else ():
             remarks.setdefault(model, []).append(names.rewrite(flag.message))
-    rows = _build_gap_rows(tables, selected or verdict.safe_choice, remarks)
+    rows = _build_gap_rows(tables, selected or verdict.named_choice, remarks)
     return replace(chart, rows=rows, remarks=(_describe_means(rows, chart.series, names),))
 
 
@@ -404,7 +404,7 @@ def _build_series(metrics: tuple[str, ...], losses: Container[str], merged: bool
 
 
 def _build_gap_rows(
-    tables: Mapping[str, pd.DataFrame], starred: str, remarks: Mapping[str, Sequence[str]] | None = None
+    tables: Mapping[str, pd.DataFrame], starred: str | None, remarks: Mapping[str, Sequence[str]] | None = None
 ) -> tuple[Row, ...]:
     """Return a row per model, best under the first metric first.
 

@@ -476,7 +476,7 @@ GLOSSARY = (
     ("regret", "The difference between the best model and a model under a metric, 0 for the best. The worst regret is "
      "the larger of its regrets under the two metrics, and the worst case is its upper confidence bound."),
     ("safe choice", "The model with the smallest worst case. Choose it if both metrics matter."),
-    ("margin", "The largest difference that you consider negligible. You set it."),
+    ("margin", "The largest difference that you tolerate. You set it."),
     ("p-value, adjusted p", "The probability of a result at least as strong if there is no difference. With many "
      "pairs, some look strong by chance. The adjusted p-value accounts for their number."),
     ("contradictory query", "A query on which the two metrics prefer different models. Its strength is the smaller "
