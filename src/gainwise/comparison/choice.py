@@ -161,23 +161,24 @@ class Choice:
         name, level = styled("b n", self.names[self.safe]), format_confidence(self.alpha)
         return f" Compromise: {name}, {self._describe_worst(self.safe)} behind the best by either ({level})."
 
-    def describe_selected(self, selected: str) -> str:
-        """Return whether the test set confirms the model that was selected on a validation set."""
+    def describe_selected(self, selected: str, searched: int | None = None) -> str:
+        """Return whether the test set confirms a model that was selected on a validation set, from `searched` models."""
+        among = "" if searched is None else f" from {searched:,} candidates"
         level, name = format_confidence(self.alpha), styled("b n", self.names[selected])
         metric = max(self.lower, key=lambda metric: self.lower[metric][selected])
         if behind := self.lower[metric][selected]:
             by = f" by {dict(zip(self.lower, label_metrics(tuple(self.lower)), strict=True))[metric].long}"
             return (
-                f"The test set rules out {name}, which the validation set selected: it is at least "
+                f"The test set rules out {name}, which the validation set selected{among}: it is at least "
                 f"{round_bound(behind, up=False)} behind the best{by if self.under else ''} ({level})."
             )
         details = f"{f',{self.under}' if self.under else ''} ({level})"
-        choice = f"{format_choice('Choose', self.names[selected])}, selected on the validation set"
+        choice = f"{format_choice('Choose', self.names[selected])}, selected on the validation set{among}"
         if selected == self.best:
             return f"{choice}: it is also the best of {len(self.names)} on the test set{details}."
         bound = self.find_bound(selected)
         if bound > self.margin:
-            choice = f"Selected on the validation set: {name}"
+            choice = f"Selected on the validation set{among}: {name}"
         if not math.isfinite(bound):
             return f"{choice}. The test set does not bound its distance from the best."
         joint = ", " if bound > self.margin else ": "

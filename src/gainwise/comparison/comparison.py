@@ -17,7 +17,7 @@ from .._common import cached_property
 from .._common.arrays import nearest, number_table
 from .._common.text import as_text, plain, pluralize, printable
 from .._common.typing import FilePath, Floats, Ids
-from .._common.validation import validate_ordered
+from .._common.validation import validate_integer, validate_ordered
 from ..evaluation.prediction import Iteration
 from ..metrics.base import Metric
 from ..metrics.dcg import NDCG
@@ -120,6 +120,8 @@ class Comparison:
         Name of the deployed model. Reports then state first whether to replace it.
     selected : str, optional
         Name of the model that was selected on a validation set. Reports then state its gap to the best model.
+    searched : int, optional
+        Number of candidates that `selected` was selected from.
     bounds : {"asymptotic", "betting"}, default "asymptotic"
         Bounds of the verdict and of `against`. ``"betting"`` also covers rare losses that the sample does not contain,
         and is valid at any number of queries. It requires a range of both primary metrics, equal weights, independent
@@ -177,6 +179,7 @@ class Comparison:
         segments: Ids | Mapping[str, Ids] | None = None,
         baseline: str | None = None,
         selected: str | None = None,
+        searched: int | None = None,
         bounds: BoundKind = "asymptotic",
     ) -> None:
         validate_ordered("models", models)
@@ -211,13 +214,29 @@ class Comparison:
         self._segment_labels = {} if segments is None else validate_labels(segments, self._query_ids)
         if self._segment_labels:
             self._require_two_metrics()
-        self._baseline, self.selected = baseline, selected
+        self._baseline, self.selected, self.searched = baseline, selected, searched
         if baseline in self.missing:
             raise ValueError(f"the baseline {baseline!r} cannot be compared: {self.missing[baseline]}")
         if baseline is not None:
             validate_baseline(baseline, self.models)
-        if selected is not None:
-            validate_model(selected, self.models)
+        self._validate_selection()
+
+    def _validate_selection(self) -> None:
+        """Raise unless the selected model is compared, and the number of candidates is that of a search for it."""
+        if self.selected is not None:
+            validate_model(self.selected, self.models)
+        if self.searched is None:
+            return
+        if self.selected is None:
+            raise ValueError(
+                f"searched ({self.searched!r}) is the number of candidates of a search. Also pass selected=, the name "
+                "of the model that it selected."
+            )
+        if validate_integer("searched", self.searched, 1) < len(self.models):
+            raise ValueError(
+                f"searched must be at least the number of compared models ({len(self.models)}), got {self.searched!r}. "
+                "Pass the number of all candidates of the search."
+            )
 
     def _validate_metric_names(self, argument: str, names: Iterable[str]) -> None:
         for name in names:
@@ -860,6 +879,8 @@ class Comparison:
             content["against"] = self._decisions
         if self.selected is not None:
             content["selected"] = self.selected
+        if self.searched is not None:
+            content["searched"] = self.searched
         return dict(plain(content))
 
     @property

@@ -352,11 +352,13 @@ def format_question(verdict: Verdict) -> str:
     return f"{question} {format_sample_size(verdict.queries, verdict.clusters)}, {style_metrics(verdict.metrics)}."
 
 
-def format_headline(verdict: Verdict, names: Mapping[str, str], selected: str | None = None) -> str:
+def format_headline(
+    verdict: Verdict, names: Mapping[str, str], selected: str | None = None, searched: int | None = None
+) -> str:
     """Return which model to choose, and how sure this is, in a sentence that is true for every set of models.
 
     `names` are the names of models for sentences. A model that was selected on a validation set is the choice, unless
-    the test set rules it out.
+    the test set rules it out. `searched` is the number of candidates of that selection.
     """
     unit, choice = verdict.unit, _build_choice(verdict, names)
     if len(verdict.models) == 1:
@@ -366,7 +368,7 @@ def format_headline(verdict: Verdict, names: Mapping[str, str], selected: str | 
     if verdict.shortage:
         return f"No choice yet: {verdict.shortage}"
     if selected is not None:
-        return choice.describe_selected(selected)
+        return choice.describe_selected(selected, searched)
     if verdict.kind == "genuine":
         return f"{_describe_conflict(verdict, names)}{choice.describe_compromise()}"
     if verdict.are_identical and verdict.kind != "agree":

@@ -253,7 +253,9 @@ class Chart:
         return tuple(row for row in self.rows if row in chosen), f"{len(rest)} more, {state}"
 
 
-def build_verdict_chart(verdict: Verdict, names: Names, selected: str | None = None) -> Chart:
+def build_verdict_chart(
+    verdict: Verdict, names: Names, selected: str | None = None, searched: int | None = None
+) -> Chart:
     """Return the chart of a verdict, best under the first metric first.
 
     The star is on the model that a validation set selected, or on the safe choice if the headline names it.
@@ -264,7 +266,7 @@ def build_verdict_chart(verdict: Verdict, names: Names, selected: str | None = N
     metrics = verdict.metrics[:1] if merged else verdict.metrics
     chart = Chart(
         question=format_question(verdict),
-        headline=format_headline(verdict, names.labels, selected),
+        headline=format_headline(verdict, names.labels, selected, searched),
         advice=format_advice(verdict, names.labels, selected),
         names=names,
         series=_build_series(verdict.metrics, verdict.lower_is_better, merged),
@@ -309,7 +311,7 @@ def build_metric_chart(comparison: Comparison, names: Names) -> Chart:
     )
     headline, advice = "One model: add a second one to compare it with.", ""
     if total > 1:
-        headline = choice.describe() if selected is None else choice.describe_selected(selected)
+        headline = choice.describe() if selected is None else choice.describe_selected(selected, comparison.searched)
         advice = " ".join([*choice.describe_disagreement(selected), *_describe_possible(choice)])
     tables = {metric: standings[["regret", "regret_lower", "regret_upper", "mean", "may_be_best"]]}
     rows = _build_gap_rows(tables, selected or choice.safe) if total > 1 else ()
