@@ -162,7 +162,7 @@ class Choice:
         return f" Compromise: {name}, {self._describe_worst(self.safe)} behind the best by either ({level})."
 
     def describe_selected(self, selected: str, searched: int | None = None) -> str:
-        """Return whether the test set confirms a model that was selected on a validation set, from `searched` models."""
+        """Return whether the test set confirms a model that a validation set selected from `searched` candidates."""
         among = "" if searched is None else f" from {searched:,} candidates"
         level, name = format_confidence(self.alpha), styled("b n", self.names[selected])
         metric = max(self.lower, key=lambda metric: self.lower[metric][selected])
