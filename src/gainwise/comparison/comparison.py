@@ -208,21 +208,19 @@ class Comparison:
             panel, self.settings.alpha, draws, self.settings.seed, dict(ranges or {}), bounds=bounds, ids=ids.tolist()
         )
         self._validate_values()
-        if bounds == "betting":
-            validate_betting(panel, self._deciding, self._sample.ranges)
         self.repeats = {self.models[column]: by_metric for column, by_metric in repeats.items()}
         self._segment_labels = {} if segments is None else validate_labels(segments, self._query_ids)
         if self._segment_labels:
             self._require_two_metrics()
         self._baseline, self.selected, self.searched = baseline, selected, searched
-        if baseline in self.missing:
-            raise ValueError(f"the baseline {baseline!r} cannot be compared: {self.missing[baseline]}")
-        if baseline is not None:
-            validate_baseline(baseline, self.models)
-        self._validate_selection()
+        self._validate_roles()
 
-    def _validate_selection(self) -> None:
-        """Raise unless the selected model is compared, and the number of candidates is that of a search for it."""
+    def _validate_roles(self) -> None:
+        """Raise unless the baseline and the selected model are compared, the latter from enough candidates."""
+        if self._baseline in self.missing:
+            raise ValueError(f"the baseline {self._baseline!r} cannot be compared: {self.missing[self._baseline]}")
+        if self._baseline is not None:
+            validate_baseline(self._baseline, self.models)
         if self.selected is not None:
             validate_model(self.selected, self.models)
         if self.searched is None:
@@ -260,6 +258,8 @@ class Comparison:
                 )
         if self.primary is not None:
             panel.validate_common_queries(self.primary)
+        if self.bounds == "betting":
+            validate_betting(panel, self._deciding, self._sample.ranges)
 
     @cached_property
     def leaderboard(self) -> pd.DataFrame:
