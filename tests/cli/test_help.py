@@ -111,7 +111,7 @@ def test_names_in_the_c_locale(files, tmp_path):
     c_locale = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"}
     shown = python([*call, "--baseline", "é"], **c_locale)
     assert (shown.returncode, shown.stderr) == (0, b"")
-    assert b" of e." in shown.stdout
+    assert b" instead of e: " in shown.stdout
     assert json.loads(python([*call, "--json"], **c_locale).stdout)["models"] == ["é", "better"]
 
 

@@ -183,6 +183,10 @@ VALUES = [
     ("too many segments", lambda: values(segments={name: range(40) for name in "xy"}), "segments", V, "more than 50"),
     ("no such segment", lambda: values(segments=["a"] * 20 + ["b"] * 20).segments["c"], "'c'", KeyError),
     ("no such baseline", lambda: values(models=["prod", "B", "C"]).against("pro"), "'pro'", V, "did you mean"),
+    ("a selected model that is not compared", lambda: values(selected="D"), "'D'", V, "A, B, C"),
+    ("fewer candidates than models", lambda: values(selected="A", searched=2), "2", V, "(3)"),
+    ("candidates without a selection", lambda: values(searched=30), "30", V, "selected="),
+    ("half a candidate", lambda: values(selected="A", searched=3.5), "3.5", V, "searched"),
     ("a baseline alone", lambda: values({"x": GOOD[:, :1]}, ["A"]).against("A"), "'A'", V, "no candidate"),
     ("no such candidate", lambda: values().against("A").sentence("D"), "'D'", V, "models"),
     (

@@ -170,7 +170,7 @@ class TestComparison:
     def test_reports(self, loss, tmp_path):
         page = loss.to_html(tmp_path / "report.html").read_text("utf-8")
         assert "rank_found</span> (lower is better)" in page
-        text = loss.to_markdown().replace("\\", "")
+        text = loss.to_markdown(full=True).replace("\\", "")
         assert "- **rank_found**: Rank of the first relevant document" in text
         document = json.loads(loss.to_json())
         assert document["lower_is_better"] == ["rank_found"]

@@ -90,7 +90,9 @@ class TestSelected:
     def test_summary_and_json_begin_with_it(self, done):
         result = done.result
         said = result.comparison.content.names.labels[result.selected]
-        assert result.summary().startswith(f"★ Selected on the validation set: {said}. ")
+        headline, _, advice = result.summary().partition("\n")[0].partition(". ")
+        assert headline == "No choice yet: The sample has 25 queries, and a decision requires 30"
+        assert f"Selected on the validation set: {said}." in advice
         assert json.loads(result.comparison.to_json())["selected"] == result.selected
         (starred,) = [row for row in result.comparison.content.chart.rows if row.starred]
         assert starred.model == result.selected
@@ -108,21 +110,19 @@ class TestSelected:
         favored = comparison.verdict.safe_choice if len(metrics) == 2 else comparison.winners[metrics[0]]
         chart = comparison.content.chart
         (starred,) = [row.model for row in chart.rows if row.starred]
-        text = as_text(chart.advice)
         assert starred == selected
-        under = "under either metric" if len(metrics) == 2 else f"under {metrics[0]}"
-        start, _, rest = text.partition(". On the test set, ")
-        assert start == f"★ Selected on the validation set: {selected}"
-        if lead and selected == "A":
-            assert rest.startswith("A is proven best under ")
-        else:
-            stated = re.match(rf"{selected} is at most (\S+) from the best {under} \(95 %\)\.", rest)[1]
+        headline, advice = as_text(chart.headline), as_text(chart.advice)
+        if not lead:
+            stated = re.match(rf"Selected on the validation set: {selected}, at worst (0\.\d+)", headline)[1]
             assert table[selected] <= float(stated) < table[selected] + 0.001
-        assert (f"The test set favors {favored}" in rest) == (favored != selected)
-        if favored != selected:
-            stated = re.search(r"which is (?:proven best|at most (\S+) from the best)\.", rest)[1]
-            assert 0 <= float(stated or 0) - (0 if lead else table[favored]) < 0.001
-        assert f"Selected on the validation set: {selected}" in re.sub("<[^>]+>", "", comparison._repr_html_())
+        elif selected == "A":
+            assert headline.startswith("★ Choose A, selected on the validation set: it is also the best of 3")
+        else:
+            stated = re.match(r"The test set rules out C, .* at least (0\.\d+) behind", headline)[1]
+            assert 0 < float(stated) <= 0.05
+        assert (f"The test set favors {favored}." in advice) == (favored != selected)
+        assert ("a new one" in advice) == (lead > 0 and selected == "C")
+        assert headline in re.sub("<[^>]+>", "", comparison._repr_html_())
 
 
 class TestLosses:

@@ -107,7 +107,7 @@ Imports = Annotated[
 ]
 Unjudged = Annotated[str, Option(help="Unjudged documents: 'irrelevant', or 'drop' to remove them (condensed lists).")]
 Alpha = Annotated[float, Option(help="Significance level.")]
-Margin = Annotated[float, Option(help="Largest difference that you consider negligible, in units of the metrics.")]
+Margin = Annotated[float, Option(help="Largest difference that you tolerate, in units of the metrics.")]
 Require = Annotated[str, Option(metavar="gain|no-loss", help="Ship a gain only, or every candidate without a loss.")]
 Seed = Annotated[int, Option(help="Seed of the bootstrap draws.")]
 AllowIncomplete = Annotated[

@@ -16,18 +16,21 @@ import pandas as pd
 
 from .._common.text import (
     TextResult,
-    format_amount,
+    as_text,
     format_confidence,
     format_difference,
+    format_exact,
     join_names,
     plain,
     pluralize,
     printable,
+    round_bound,
     styled,
 )
 from .._common.typing import Floats, Integers
 from .betting import BoundKind, bound_mean, order_queries, validate_betting, validate_bounds
 from .bounds import DifferenceBounds
+from .choice import format_choice, label_metrics, name_family
 from .estimates import MIN_QUERIES, ROUNDING
 from .inference import POWER, JointEstimate, Sample
 from .looks import find_earlier_decisions, find_look_level, read_looks, read_record
@@ -49,16 +52,14 @@ from .verdict import (
     describe_kind,
     describe_losses,
     describe_sample,
-    format_choice,
     format_range,
     format_sample_size,
-    label_metrics,
     style_metrics,
 )
 
 Decision: TypeAlias = Literal["ship", "undecided", "do not ship"]
 
-BY_METRIC = ("difference", "lower", "upper", "differing")
+BY_METRIC = ("difference", "lower", "upper", "at_least", "at_most", "differing")
 """Numbers of a decision for each metric."""
 
 
@@ -114,6 +115,9 @@ class CandidateDecision:
     difference, lower, upper : dict of metric name to float
         Mean of the candidate minus mean of the baseline in the unit of the metric, with the bounds of
         `Comparison.pairs`. They describe the differences and do not decide.
+    at_least, at_most : dict of metric name to float
+        One-sided bounds of the improvement under each metric: candidate − baseline, with the sign of losses reversed.
+        The upper ones are simultaneous.
     differing : dict of metric name to int
         Number of queries or clusters with another difference than the most frequent one, which is 0 unless more than
         90 % have it.
@@ -132,6 +136,8 @@ class CandidateDecision:
     difference: dict[str, float]
     lower: dict[str, float]
     upper: dict[str, float]
+    at_least: dict[str, float]
+    at_most: dict[str, float]
     differing: dict[str, int]
     shares: dict[str, dict[str, float]]
     queries_needed: NeededSize | None = None
@@ -238,8 +244,9 @@ class BaselineComparison(Settings, Scope, TextResult):
         """Return one row per candidate.
 
         Columns are `decision`, the deciding bounds `worst lower`, `worst upper` and `best lower`, `queries needed`
-        and `queries needed upper`. For each metric M, they are `difference M`, `lower M`, `upper M`, `differing M`, and
-        the number of 1,000 queries that are better, worse and the same: `better M`, `worse M` and `same M`.
+        and `queries needed upper`. For each metric M, they are `difference M`, `lower M`, `upper M`, the one-sided
+        bounds `at least M` and `at most M` of the improvement, `differing M`, and the number of 1,000 queries that are
+        better, worse and the same: `better M`, `worse M` and `same M`.
         """
         rows = []
         for candidate in self.candidates:
@@ -247,7 +254,7 @@ class BaselineComparison(Settings, Scope, TextResult):
             row |= {name.replace("_", " "): bound for name, bound in candidate.deciding._asdict().items()}
             row["queries needed"], row["queries needed upper"] = candidate.queries_needed or (None, None)
             for metric in self.metrics:
-                row |= {f"{name} {metric}": getattr(candidate, name)[metric] for name in BY_METRIC}
+                row |= {f"{name.replace('_', ' ')} {metric}": getattr(candidate, name)[metric] for name in BY_METRIC}
                 row |= {f"{name} {metric}": 1000 * share for name, share in candidate.shares[metric].items()}
             rows.append(row)
         table = pd.DataFrame(rows, index=pd.Index(list(self.decisions), name="candidate"))
@@ -272,7 +279,7 @@ class BaselineComparison(Settings, Scope, TextResult):
             parts.append(f"{self._describe(candidate)} {join_names(changes)}.{self._describe_needs(candidate)}")
         if "undecided" in self.decisions.values():
             parts.append(self._describe_further_tests())
-        parts.append(f"{f'A loss below {format_amount(self.margin)}' if self.margin else 'No loss'} is accepted.")
+        parts.append(f"{f'A loss below {format_exact(self.margin)}' if self.margin else 'No loss'} is accepted.")
         parts.append(f"Intervals of changes are simultaneous at {format_confidence(self.alpha)} and do not decide.")
         if self.looks:
             planned = join_names([f"{number:,}" for number in self.looks], len(self.looks))
@@ -310,29 +317,15 @@ class BaselineComparison(Settings, Scope, TextResult):
         return f"the change under the worst metric is {worst}{more}"
 
     def _describe(self, candidate: CandidateDecision) -> str:
-        every, some = (" under every metric", " under some metric") if len(self.metrics) > 1 else ("", "")
-        loss = f"a loss of more than {format_amount(self.margin)}" if self.margin else "a loss"
-        if candidate.decision == "do not ship":
-            proof = f"proven{some}"
-        elif candidate.deciding.worst_lower <= -self.margin:
-            proof = "not excluded"
-        elif candidate.decision == "undecided":
-            proof = "excluded, but no gain is proven"
-        elif self.require == "gain" and not self.margin:
-            loss, proof = "a gain", f"proven{every}"
-        else:
-            proof = f"excluded{every}" + (f", and a gain is proven{some}" if self.require == "gain" else "")
-        head = {"ship": "Ship", "undecided": "Undecided about", "do not ship": "Do not ship"}[candidate.decision]
+        names = {name: name for name in (self.baseline, candidate.candidate)}
         bounds = self.describe_bounds(candidate)
         level = f"one-sided, {self.one_sided_confidence} each, {format_sample_size(self.queries, self.clusters)}"
-        text = f"{head} {candidate.candidate}: {loss} against {self.baseline} is {proof}. "
-        text += f"{bounds[0].upper()}{bounds[1:]} ({level})."
+        text = as_text(format_decision(self, candidate, names)).removeprefix("★ ")
+        text += f" {bounds[0].upper()}{bounds[1:]} ({level})."
         if candidate.proven_losses and candidate.decision != "do not ship":
             text += f" A loss within the margin is proven under {join_names(candidate.proven_losses)}."
         few = [metric for metric in self.metrics if candidate.differing[metric] < MIN_QUERIES]
-        if self.shortage:
-            text += f" {self.shortage}"
-        elif few and self.bounds == "asymptotic":
+        if few and not self.shortage and self.bounds == "asymptotic":
             is_bounded = math.isfinite(candidate.deciding.worst_lower)
             bound = "their share bounds" if is_bounded else "only a range of the metric (ranges=) could bound"
             text += f" Fewer than {MIN_QUERIES} queries differ under {join_names(few)}, so {bound} the loss."
@@ -397,26 +390,58 @@ def describe_replacement(result: BaselineComparison, names: Mapping[str, str]) -
     by = new if total == 1 else f"one of {total} candidates"
     size = format_sample_size(result.queries, result.clusters)
     question = f"Replace {old} by {by}? {size}, {style_metrics(result.metrics)}."
-    return question, _format_answer(result, first, old, new), _format_advice(result, first, names)
+    return question, format_decision(result, first, names), _format_advice(result, first, names)
 
 
-def _format_answer(result: BaselineComparison, first: CandidateDecision, old: str, new: str) -> str:
-    decisions, total = list(result.decisions.values()), len(result.candidates)
-    shipped, undecided = decisions.count("ship"), decisions.count("undecided")
-    if shipped > 1:
-        return f"{shipped} of {total} may replace {old}. The safest is {new}."
-    if shipped:
-        return f"Ship {new} instead of {old}."
-    if undecided and total > 1:
-        return f"Keep {old} for now: {undecided} of {total} candidates are undecided."
-    if undecided and result.require == "no_loss":
-        return f"Too close to call: a loss of more than {format_amount(result.margin)} by {new} is not excluded."
-    if undecided:
-        return f"Too close to call: {new} is not proven better than {old}."
-    if total > 1:
-        return f"Keep {old}: each of the {total} candidates is worse under some metric."
-    losing = [label.long for label in label_metrics(result.metrics) if label.name in first.excessive_losses]
-    return f"Keep {old}: {new} is worse under {join_names(losing)}."
+def format_decision(result: BaselineComparison, candidate: CandidateDecision, names: Mapping[str, str]) -> str:
+    """Return the decision about a candidate with the bounds that decide, in one sentence."""
+    name, old = names[candidate.candidate], styled("n", names[result.baseline])
+    margin, labels = format_exact(result.margin), label_metrics(result.metrics)
+    tables = (candidate.difference, candidate.at_least, candidate.at_most)
+    merged = len(labels) == 1 or all(math.isclose(*table.values(), rel_tol=1e-12, abs_tol=1e-15) for table in tables)
+    measure = f" {name_family(result.metrics[0])}" if labels[0].long != labels[0].name else ""
+
+    def list_bounds(bounds: Mapping[str, float], up: bool) -> str:
+        sizes = {label.short: round_bound(abs(bounds[label.name]), up) for label in labels if label.name in bounds}
+        if merged:
+            return next(iter(sizes.values()))
+        return " and ".join(f"{size} ({short})" for short, size in sizes.items())
+
+    if candidate.decision == "do not ship":
+        losses = {metric: candidate.at_most[metric] for metric in candidate.excessive_losses}
+        excess = f", more than the margin of {margin}" if result.margin else ""
+        return f"Do not ship {styled('b n', name)}: it loses at least {list_bounds(losses, up=False)}{excess}."
+    gains = {metric: bound for metric, bound in candidate.at_least.items() if bound > 0}
+    losses = {metric: bound for metric, bound in candidate.at_least.items() if bound <= 0}
+    worst = -candidate.deciding.worst_lower
+    if not math.isfinite(worst):
+        return f"Undecided: the loss of {styled('b n', name)} has no bound. {result.shortage}".rstrip()
+    behind = f"at worst {round_bound(worst, up=True)}{measure} behind {old}" if worst > 0 else f"not behind {old}"
+    within = f", within the margin of {margin}" if worst > 0 else ""
+    if candidate.decision == "ship":
+        choice = format_choice("Ship", name)
+        if not gains:
+            return f"{choice}: {behind}{within}."
+        subject = measure.strip() or (result.metrics[0] if len(labels) == 1 else "the result")
+        verb, lower = ("improves", "worse") if result.lower_is_better else ("rises", "lower")
+        text = f"{choice} instead of {old}: {subject} {verb} by at least {list_bounds(gains, up=False)}"
+        for label in labels:
+            if label.name in losses:
+                bound = f"at worst {round_bound(-losses[label.name], up=True)}" if worst > 0 else "not"
+                text += f", {bound} {lower} ({label.short})"
+        return f"{text}{within}."
+    undecided = f"Undecided: {styled('b n', name)}"
+    if worst < result.margin:
+        return f"{undecided} is {behind}{within}, but no gain is shown."
+    tolerated = f" (margin {margin})" if result.margin else ""
+    return f"{undecided} may lose up to {round_bound(worst, up=True)}{measure}{tolerated}.{_format_need(candidate)}"
+
+
+def _format_need(candidate: CandidateDecision) -> str:
+    """Return the number of queries of a new test after a blank, or an empty text."""
+    if candidate.queries_needed is None or candidate.queries_needed.median is None:
+        return ""
+    return f" A new test needs about {candidate.queries_needed.median:,} queries, if the difference is as it looks."
 
 
 def _format_advice(result: BaselineComparison, first: CandidateDecision, names: Mapping[str, str]) -> str:
@@ -425,17 +450,16 @@ def _format_advice(result: BaselineComparison, first: CandidateDecision, names: 
         f"{label.long}"
         for label, style in zip(label_metrics(result.metrics), "le", strict=False)
     ]
-    change = (
+    decisions, text = list(result.decisions.values()), ""
+    if len(decisions) > 1:
+        counts = [f"{decisions.count(kind)} {kind}" for kind in get_args(Decision) if kind in decisions]
+        text = f"Decisions about the {len(decisions)} candidates: {join_names(counts)}. "
+    text += (
+        f"{styled('n', names[first.candidate])} differs from {styled('n', names[result.baseline])} by "
         f"{' and '.join(changes)}, simultaneous at {format_confidence(result.alpha)}. One-sided, "
         f"{result.describe_bounds(first)} ({result.one_sided_confidence})."
     )
-    if result.margin:
-        change += f" Tolerated: a loss up to {format_amount(result.margin)}."
-    if first.decision == "ship":
-        return f"{format_choice('Ship', names[first.candidate])}: {change}"
-    for_now = " for now" if first.decision == "undecided" else ""
-    keep = f"{format_choice('Keep', names[result.baseline])}{for_now}"
-    return f"{keep}: {styled('n', names[first.candidate])} changes it by {change}{result.describe_next_step(first)}"
+    return f"{text}{result.describe_next_step(first)}"
 
 
 def validate_baseline(baseline: str, models: Sequence[str]) -> None:
@@ -585,6 +609,8 @@ def _decide(
         difference=by_metric(difference),
         lower=by_metric(lowest),
         upper=by_metric(highest),
+        at_least=by_metric(marginal),
+        at_most=by_metric(upper),
         differing=by_metric(pair.below + pair.above),
         shares={metric: compute_shares(panel, row, b, c) for row, metric in enumerate(panel.metrics)},
         queries_needed=needed,

@@ -47,6 +47,8 @@ def compare(
     clusters: OfQueries | None = None,
     vary: Vary | None = None,
     baseline: str | None = None,
+    selected: str | None = None,
+    searched: int | None = None,
     bounds: BoundKind = "asymptotic",
     allow_incomplete: bool = False,
     allow_misaligned: bool = False,
@@ -87,6 +89,9 @@ def compare(
         What differs between the repeats of a recipe. It changes only the text of the verdict.
     baseline : str, optional
         Name of the deployed model. Reports then state first whether to replace it. See `Comparison.against`.
+    selected, searched : str and int, optional
+        Name of the model that a search selected on a validation set, and the number of candidates of that search.
+        Reports then state whether these queries confirm the selection. See `Comparison`.
     bounds : {"asymptotic", "betting"}, default "asymptotic"
         Bounds of the verdict and of decisions about the baseline. See `Comparison`.
     allow_incomplete : bool, default False
@@ -137,6 +142,7 @@ def compare(
         allow_misaligned=allow_misaligned,
     )
     options: dict[str, Any] = {"alpha": alpha, "margin": margin, "draws": draws, "seed": seed, "baseline": baseline}
+    options |= {"selected": selected, "searched": searched}
     return compare_scores(
         scored,
         parsed,

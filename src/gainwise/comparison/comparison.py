@@ -16,9 +16,9 @@ import pandas as pd
 
 from .._common import cached_property
 from .._common.arrays import nearest, number_table
-from .._common.text import join_names, plain, pluralize
+from .._common.text import as_text, join_names, plain, pluralize, printable
 from .._common.typing import FilePath, Floats, Ids
-from .._common.validation import validate_choice, validate_ordered
+from .._common.validation import validate_choice, validate_integer, validate_ordered
 from ..evaluation.prediction import Iteration
 from ..metrics.base import Metric
 from ..metrics.dcg import NDCG
@@ -102,7 +102,7 @@ class Comparison:
     alpha : float, default 0.05
         Level of all tests and bounds, between 0 and 0.5.
     margin : float, default 0.0
-        Largest difference of means that you consider negligible.
+        Largest difference of means that you tolerate.
     draws : int, default 10000
         Number of bootstrap draws, at least ``10 / alpha``. With more than 100 models, ``100 / models`` of them are
         used, so that the cost does not grow with the square of the number of models, and the lower bounds of regrets
@@ -123,6 +123,8 @@ class Comparison:
         Name of the deployed model. Reports then state first whether to replace it.
     selected : str, optional
         Name of the model that was selected on a validation set. Reports then state its gap to the best model.
+    searched : int, optional
+        Number of candidates that `selected` was selected from.
     bounds : {"asymptotic", "betting"}, default "asymptotic"
         Bounds of the verdict and of `against`. ``"betting"`` also covers rare losses that the sample does not contain,
         and is valid at any number of queries. It requires a range of both primary metrics, equal weights, independent
@@ -180,6 +182,7 @@ class Comparison:
         segments: Ids | Mapping[str, Ids] | None = None,
         baseline: str | None = None,
         selected: str | None = None,
+        searched: int | None = None,
         bounds: BoundKind = "asymptotic",
     ) -> None:
         validate_ordered("models", models)
@@ -207,13 +210,29 @@ class Comparison:
         self._segment_labels = {} if segments is None else validate_labels(segments, self._query_ids)
         if self._segment_labels:
             self._require_two_metrics()
-        self._baseline, self.selected = baseline, selected
-        if baseline in self.missing:
-            raise ValueError(f"the baseline {baseline!r} cannot be compared: {self.missing[baseline]}")
-        if baseline is not None:
-            validate_baseline(baseline, self.models)
-        if selected is not None:
-            validate_model(selected, self.models)
+        self._baseline, self.selected, self.searched = baseline, selected, searched
+        self._validate_roles()
+
+    def _validate_roles(self) -> None:
+        """Raise unless the baseline and the selected model are compared, the latter from enough candidates."""
+        if self._baseline in self.missing:
+            raise ValueError(f"the baseline {self._baseline!r} cannot be compared: {self.missing[self._baseline]}")
+        if self._baseline is not None:
+            validate_baseline(self._baseline, self.models)
+        if self.selected is not None:
+            validate_model(self.selected, self.models)
+        if self.searched is None:
+            return
+        if self.selected is None:
+            raise ValueError(
+                f"searched ({self.searched!r}) is the number of candidates of a search. Also pass selected=, the name "
+                "of the model that it selected."
+            )
+        if validate_integer("searched", self.searched, 1) < len(self.models):
+            raise ValueError(
+                f"searched must be at least the number of compared models ({len(self.models)}), got {self.searched!r}. "
+                "Pass the number of all candidates of the search."
+            )
 
     def _build_sample(self, panel: Panel, ranges: dict[str, tuple[float, float]], bounds: BoundKind) -> Sample:
         settings = self.settings
@@ -904,6 +923,8 @@ class Comparison:
             content["against"] = self._decisions
         if self.selected is not None:
             content["selected"] = self.selected
+        if self.searched is not None:
+            content["searched"] = self.searched
         return dict(plain(content))
 
     @property
@@ -1001,6 +1022,11 @@ class Comparison:
         if self.primary is None:
             raise ValueError(f"A disagreement requires two metrics, got 1 ({self.metrics[0]}).")
         return self.primary
+
+    def __str__(self) -> str:
+        standing = self.content.standing
+        lines = [printable(as_text(line)) for line in (standing.headline, standing.advice) if line]
+        return "\n".join([*lines, repr(self)])
 
     def __repr__(self) -> str:
         size = f"{pluralize(len(self.models), 'model')}, {pluralize(self.counts.any, 'query')}"

@@ -277,7 +277,7 @@ def _describe_segment(part: Segment) -> str:
     result = {
         "genuine": f"no model is best under both metrics ({ranks})",
         "agree": f"{first} is best under both metrics",
-        "immaterial": f"it does not matter which metric you choose by ({ranks})",
+        "immaterial": f"the loss is within the margin by either metric ({ranks})",
         "unresolved": f"the best model is not proven ({ranks})",
     }[verdict.kind]
     sentence = f"Where {part.column} is {part.label} ({pluralize(part.queries, 'query')}), {result}."

@@ -16,7 +16,7 @@ class Settings:
     alpha : float
         Level.
     margin : float
-        Largest difference of means that is considered negligible.
+        Largest difference of means that is tolerated.
     draws, seed : int
         Number of bootstrap draws, and the random seed.
     """

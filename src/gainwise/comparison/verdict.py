@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -15,7 +14,7 @@ from .._common.text import (
     TextResult,
     as_text,
     format_amount,
-    format_confidence,
+    format_exact,
     format_number,
     format_p_value,
     join_names,
@@ -27,6 +26,7 @@ from .._common.text import (
 )
 from .._common.typing import Bools, Floats
 from .betting import BoundKind, bound_mean, find_p_value, order_queries
+from .choice import Choice, label_metrics
 from .estimates import VarianceComponents, estimate_variance_components
 from .flags import NO_EVIDENCE_FLAG, Flag, UnjudgedDocuments, find_flags, find_left_out_flags
 from .inference import (
@@ -215,10 +215,26 @@ class Verdict(Settings, Scope, TextResult):
     def metrics_coincide(self) -> bool:
         """Whether both metrics have the same values, as both NDCGs have with labels 0 and 1."""
         first, second = self.metrics
-        pairs = (
-            (table[first][model], table[second][model]) for table in (self.means, self.regrets) for model in self.models
-        )
-        return all(math.isclose(*pair, rel_tol=1e-12) for pair in pairs)
+        tables = (self.means, self.regrets, self.regrets_upper)
+        pairs = ((table[first][model], table[second][model]) for table in tables for model in self.models)
+        return all(math.isclose(*pair, rel_tol=1e-9, abs_tol=1e-12) for pair in pairs)
+
+    @property
+    def unit(self) -> str:
+        """What is compared: "run" for TREC runs, "recipe" if every model is a recipe, otherwise "model"."""
+        return name_unit(self.repeats) if self.unjudged is None else "run"
+
+    @property
+    def are_identical(self) -> bool:
+        """Whether all models have the same values on every query."""
+        pairs = len(self.models) * (len(self.models) - 1) // 2
+        return any(flag.code == "identical models" and len(flag.pairs) == pairs for flag in self.flags)
+
+    @property
+    def named_choice(self) -> str | None:
+        """The safe choice if the first sentence names it, because its loss is bounded or it is the best, or None."""
+        is_open = bool(self.shortage) or self.are_identical or math.isinf(self.safe_regret_upper)
+        return None if is_open and self.kind != "agree" else self.safe_choice
 
     @cached_property
     def text(self) -> str:
@@ -226,8 +242,6 @@ class Verdict(Settings, Scope, TextResult):
         names = {model: printable(model) for model in self.models}
         parts = (format_question(self), format_headline(self, names), format_advice(self, names))
         text = [as_text(part).removeprefix("★ ") for part in parts if part] + [_describe_means(self)]
-        if self.kind == "unresolved" and 1 < len(self.common_best) < len(self.models):
-            text.append(f"The best under both may be {join_names(list(self.common_best), word='or')}.")
         if self.winners[self.metrics[0]] != self.winners[self.metrics[1]]:
             text.append(_describe_cost(self))
         text += describe_losses(self.lower_is_better)
@@ -332,110 +346,125 @@ def _find_kind(evidence: Evidence, within: bool) -> Kind:
 
 def format_question(verdict: Verdict) -> str:
     """Return the question that the headline answers, with the size of the sample."""
-    number, unit = len(verdict.models), name_unit(verdict.repeats)
+    number, unit = len(verdict.models), verdict.unit
     question = f"Which of {number} {unit}s is {'better' if number == 2 else 'best'}?"
     question = question if number > 1 else f"How good is this {unit}?"
     return f"{question} {format_sample_size(verdict.queries, verdict.clusters)}, {style_metrics(verdict.metrics)}."
 
 
-def format_headline(verdict: Verdict, names: Mapping[str, str]) -> str:
-    """Return the answer in one line. `names` are the names of models for sentences."""
-    first, second = (names[verdict.winners[metric]] for metric in verdict.metrics)
-    total, unit, label = len(verdict.models), name_unit(verdict.repeats), label_metrics(verdict.metrics)[0]
-    family = "metrics" if label.long == label.name else f"{label.name.partition('_')[0].upper()}s"
-    both = "" if verdict.metrics_coincide else f" under both {family}"
-    if total == 1:
+def format_headline(
+    verdict: Verdict, names: Mapping[str, str], selected: str | None = None, searched: int | None = None
+) -> str:
+    """Return which model to choose, and how sure this is, in a sentence that is true for every set of models.
+
+    `names` are the names of models for sentences. A model that was selected on a validation set is the choice, unless
+    the test set rules it out. `searched` is the number of candidates of that selection.
+    """
+    unit, choice = verdict.unit, _build_choice(verdict, names)
+    if len(verdict.models) == 1:
         return f"One {unit}: add a second one to compare it with."
     if NO_EVIDENCE_FLAG in verdict.flags:
         return f"These queries cannot distinguish {unit}s: each has one document or equal labels."
+    if verdict.shortage:
+        return f"No choice yet: {verdict.shortage}"
+    if selected is not None:
+        return choice.describe_selected(selected, searched)
     if verdict.kind == "genuine":
-        subject = " and ".join(verdict.metrics) if family == "metrics" else f"The two {family}"
-        return f"{subject} pick different {unit}s: {styled('n l', first)} and {styled('n e', second)}."
-    if verdict.kind == "agree":
-        rest = [names[model] for model in verdict.models if names[model] != first]
-        best = f"better than {styled('n', rest[0])}" if len(rest) == 1 else "best"
-        return f"{styled('n', first)} is {best}{both}."
-    if verdict.kind == "immaterial":
-        return "The choice does not matter: every loss is negligible."
-    return format_open_question([names[model] for model in verdict.common_best], total, unit, both)
+        return f"{_describe_conflict(verdict, names)}{choice.describe_compromise()}"
+    if verdict.are_identical and verdict.kind != "agree":
+        subject = join_names([styled("n", names[model]) for model in verdict.models])
+        remains = (
+            f" A difference up to {choice.format_bound(choice.safe)} remains possible." if choice.is_bounded else ""
+        )
+        return f"{subject} have the same values on all {verdict.queries:,} queries.{remains}"
+    return choice.describe()
+
+
+def _build_choice(verdict: Verdict, names: Mapping[str, str]) -> Choice:
+    """Return the bounds of both metrics of a verdict."""
+    return Choice(
+        names={model: names[model] for model in verdict.models},
+        possible=verdict.common_best,
+        lower=verdict.regrets_lower,
+        upper=verdict.regrets_upper,
+        best_mean={metric: verdict.means[metric][verdict.winners[metric]] for metric in verdict.metrics},
+        safe=verdict.safe_choice,
+        margin=verdict.margin,
+        alpha=verdict.alpha,
+        best=verdict.winners[verdict.metrics[0]] if verdict.kind == "agree" else None,
+        unit=verdict.unit,
+        merged=verdict.metrics_coincide,
+        have_shares=not verdict.lower_is_better,
+    )
+
+
+def _describe_conflict(verdict: Verdict, names: Mapping[str, str]) -> str:
+    """Return that no model is best, with the winners if each is the only one that may be best under its metric."""
+    first, second = label_metrics(verdict.metrics)
+    sets = [verdict.best_sets[metric] for metric in verdict.metrics]
+    is_gain = first.long != first.name
+    if any(len(models) > 1 for models in sets):
+        both = "linear and by exponential gain" if is_gain else f"{first.name} and by {second.name}"
+        return f"No {verdict.unit} is best by {both}."
+    winners = [styled(f"n {style}", names[models[0]]) for models, style in zip(sets, "le", strict=True)]
+    by, last = ("gain", second.long) if is_gain else ("metric", second.name)
+    return f"It depends on the {by}: {winners[0]} is best by {first.short}, {winners[1]} by {last}."
 
 
 def format_advice(verdict: Verdict, names: Mapping[str, str], selected: str | None = None) -> str:
-    """Return which model to choose, and the largest loss that this may mean.
-
-    A model that was selected on a validation set is the choice. The advice then states its gap to the best model.
-    """
+    """Return the evidence behind the headline: the p-value, the models that may be best, what the queries can show."""
     if len(verdict.models) == 1:
         return ""
     if NO_EVIDENCE_FLAG in verdict.flags:
         return "Check the query ids and the labels."
-    level, safe = format_confidence(verdict.alpha), names[verdict.safe_choice]
-    under = "" if verdict.metrics_coincide else " under either metric"
     if verdict.shortage:
-        choice = "" if selected is None else f"{format_choice('Selected on the validation set:', names[selected])}. "
-        extreme = "Best" if verdict.lower_is_better else "Highest"
-        return (
-            f"{choice}{styled('b', 'Too little evidence to decide')}: {verdict.shortage} {extreme} mean in this "
-            f"sample: {styled('n', safe)}."
-        )
-    if selected is not None:
-        bounds = {model: max(upper[model] for upper in verdict.regrets_upper.values()) for model in verdict.models}
-        if verdict.kind == "agree":
-            bounds[verdict.safe_choice] = 0.0
-        selection = describe_selection(selected, verdict.safe_choice, bounds, names, under, level)
-        return selection + _describe_certainty(verdict)
-    choice = format_choice("Choose", safe)
-    if verdict.kind == "agree":
-        return f"{choice}: {_describe_distance(verdict, level)}"
-    bound = f"{_describe_worst(verdict.safe_regret_upper)}{under} ({level})"
-    if verdict.kind == "immaterial":
-        margin = f", no more than your margin of {format_amount(verdict.margin)}" if verdict.margin else ""
-        return f"{choice}: {bound}{margin}."
-    safe_choice = f"{styled('b', '★ ')}{styled('b n', safe)} is the safe choice"
-    advice = f"{choice} if both matter" if verdict.kind == "genuine" else safe_choice
-    return f"{advice}: {bound}.{_describe_certainty(verdict)}"
+        extreme, winners = "Best" if verdict.lower_is_better else "Highest", dict.fromkeys(verdict.winners.values())
+        parts = [f"{extreme} mean in this sample: {join_names([styled('n', names[model]) for model in winners])}."]
+        parts += [f"Selected on the validation set: {styled('n', names[selected])}."] if selected is not None else []
+    else:
+        choice = _build_choice(verdict, names)
+        parts = [*choice.describe_disagreement(selected), *_describe_kind(verdict, names)]
+        if not choice.is_bounded and not verdict.are_identical:
+            parts.append(
+                "The losses have no bound, because models differ on few queries, by an unknown range (ranges=)."
+            )
+    if verdict.metrics_coincide:
+        parts.append("Both metrics have the same values on these data.")
+    return " ".join(parts)
 
 
-def _describe_worst(upper: float) -> str:
-    """Return how far the safe choice may be behind the best model."""
-    if not math.isfinite(upper):
-        return "not bounded, because models differ on few queries, by an unknown range (ranges=),"
-    return f"at worst {round_bound(upper, up=True)} behind the best" if upper else "not behind any other"
-
-
-def _describe_certainty(verdict: Verdict) -> str:
-    """Return how sure a genuine disagreement is, or how to resolve an unresolved verdict, after a blank."""
+def _describe_kind(verdict: Verdict, names: Mapping[str, str]) -> Iterator[str]:
+    """Yield sentences about the kind of the verdict."""
+    both = "" if verdict.metrics_coincide else " by both metrics"
     if verdict.kind == "genuine":
-        certainty = format_p_value(verdict.p_value).replace(" ", "\u00a0")
-        text = (
-            f" The disagreement is not chance ({certainty}). Any choice loses at least "
-            f"{round_bound(verdict.price_lower, up=False)} under one of the two."
-        )
-        if not verdict.margin:
-            return text
-        relation = "That is within" if verdict.within_margin else "It is open whether that exceeds"
-        relation = "That exceeds" if verdict.material else relation
-        return f"{text} {relation} your margin of {format_amount(verdict.margin)}."
-    if verdict.kind != "unresolved" or len(verdict.common_best) < 2:
-        return ""
-    detectable = ""
-    if math.isfinite(verdict.detectable):
-        size = round_bound(verdict.detectable, up=True)
-        detectable = f" {pluralize(verdict.queries, 'query')} can prove differences of about {size} or more."
-    evidence = "queries and repeats" if verdict.repeats else "queries"
-    return f"{detectable} {styled('b', f'Add {evidence}, not {name_unit(verdict.repeats)}s.')}"
+        p_value, least = format_p_value(verdict.p_value), round_bound(verdict.price_lower, up=False)
+        yield f"Any choice loses at least {least} by one of the two ({p_value.replace(' ', chr(0xA0))})."
+        if verdict.margin:
+            relation = "That is within" if verdict.within_margin else "It is open whether the loss exceeds"
+            yield f"{'That exceeds' if verdict.material else relation} the margin of {format_exact(verdict.margin)}."
+    elif verdict.kind == "agree":
+        yield _describe_distance(verdict)
+    elif verdict.kind == "immaterial":
+        yield f"Whichever metric you choose by, the loss is at most the margin of {format_exact(verdict.margin)}."
+    elif not verdict.are_identical:
+        possible = [styled("n", names[model]) for model in verdict.common_best]
+        yield f"{'Only ' if len(possible) == 1 else ''}{join_names(possible, word='or')} may be best{both}."
+        if len(possible) > 1 and math.isfinite(verdict.detectable):
+            size = round_bound(verdict.detectable, up=True)
+            yield f"{pluralize(verdict.queries, 'query')} can show differences of about {size} or more."
+        if len(possible) > 1:
+            evidence = "queries and repeats" if verdict.repeats else "queries"
+            yield styled("b", f"Add {evidence}, not {verdict.unit}s.")
 
 
-def _describe_distance(verdict: Verdict, level: str) -> str:
-    """Return that the common winner is proven, and its distance from the next model under each metric."""
+def _describe_distance(verdict: Verdict) -> str:
+    """Return the distance of the common winner from the next model under each metric, in this sample."""
     distances = []
     for label, style in zip(label_metrics(verdict.metrics)[: 1 if verdict.metrics_coincide else 2], "le", strict=False):
         distance = styled(style, format_number(sorted(verdict.regrets[label.name].values())[1], 3))
         distances.append(distance if verdict.metrics_coincide else f"{distance} ({label.long})")
-    rest, following = f"every other {name_unit(verdict.repeats)}", "The next"
-    if len(verdict.models) == 2:
-        rest, following = "the other one", "The other one"
-    return f"it is proven better than {rest} ({level}). {following} is {' and '.join(distances)} behind."
+    following = "The other one" if len(verdict.models) == 2 else "The next"
+    return f"{following} is {' and '.join(distances)} behind in this sample."
 
 
 def _describe_means(verdict: Verdict) -> str:
@@ -550,78 +579,6 @@ def describe_losses(losses: Sequence[str]) -> list[str]:
     return [f"Lower values of {join_names(losses, most=len(losses))} are better."]
 
 
-class MetricLabel(NamedTuple):
-    """Names of a metric: the full name, and two for sentences, such as "linear gain" and "linear"."""
-
-    name: str
-    long: str
-    short: str
-
-
-def label_metrics(metrics: tuple[str, ...]) -> tuple[MetricLabel, ...]:
-    """Return names of metrics for sentences. Two metrics that differ only in their gain are named after it.
-
-    >>> [label.long for label in label_metrics(("ndcg_linear@10", "ndcg_exp@10"))]
-    ['linear gain', 'exponential gain']
-    >>> [label.short for label in label_metrics(("map", "mrr"))]
-    ['map', 'mrr']
-    """
-    matches = [re.fullmatch(r"(n?dcg)_(linear|exp)(\W.*)?", metric) for metric in metrics]
-    families = {match and (match[1], match[3]) for match in matches}
-    if len(metrics) != 2 or len(families) > 1 or None in families:
-        return tuple(MetricLabel(metric, metric, metric) for metric in metrics)
-    gains = ["linear" if match and match[2] == "linear" else "exponential" for match in matches]
-    return tuple(MetricLabel(metric, f"{gain} gain", gain) for metric, gain in zip(metrics, gains, strict=True))
-
-
 def style_metrics(metrics: tuple[str, ...]) -> str:
     """Return the names of metrics in their colors."""
     return " and ".join(styled(style, metric) for style, metric in zip("le", metrics, strict=False))
-
-
-def format_choice(verb: str, name: str) -> str:
-    """Return a recommendation, such as "★ Choose blend", with emphasis."""
-    return f"{styled('b', f'★ {verb} ')}{styled('b n', name)}"
-
-
-def format_open_question(possible: Sequence[str], total: int, unit: str, under: str) -> str:
-    """Return how many of all models may be best, with the name if it is one. `under` is such as " under both"."""
-    if len(possible) == 1:
-        return f"Only {styled('n', possible[0])} may be best{under}."
-    number = f"{len(possible)} of {total}"
-    if len(possible) == total:
-        number = f"either {unit}" if total == 2 else f"any of the {total} {unit}s"
-    return f"Too close to call: {number} may be best{under}."
-
-
-def describe_selection(
-    selected: str, favored: str, bounds: Mapping[str, float], names: Mapping[str, str], under: str, level: str
-) -> str:
-    """Return the selection of the validation set, and its results on the test set.
-
-    Parameters
-    ----------
-    selected, favored : str
-        Models that the validation set and the test set choose.
-    bounds : mapping of model to float
-        Upper bound of the larger gap to the best model. A bound of 0 means that the model is best.
-    names : mapping of model to str
-        Names for sentences.
-    under : str
-        Metrics, such as " under either metric".
-    level : str
-        Confidence of the bounds.
-    """
-
-    def describe_gap(bound: float) -> str:
-        if not math.isfinite(bound):
-            return "too uncertain for a bound"
-        return f"at most {round_bound(bound, up=True)} from the best" if bound else "proven best"
-
-    if bounds[selected] == 0:
-        under = under.replace("either metric", "both metrics")
-    text = f"{format_choice('Selected on the validation set:', names[selected])}. On the test set, "
-    text += f"{styled('n', names[selected])} is {describe_gap(bounds[selected])}{under} ({level})."
-    if favored != selected:
-        text += f" The test set favors {styled('n', names[favored])}, which is {describe_gap(bounds[favored])}."
-    return text

@@ -669,7 +669,8 @@ class ExperimentResult:
     def summary(self) -> str:
         """Return the result in words, one statement per line."""
         comparison = self.comparison
-        lines = [] if len(comparison.models) == 1 else [as_text(comparison.content.standing.advice)]
+        standing = comparison.content.standing
+        lines = [] if len(comparison.models) == 1 else [as_text(f"{standing.headline} {standing.advice}").rstrip()]
         lines.append(self._describe_rounds())
         for metric in comparison.primary or self.metrics[:1]:
             name = comparison.winners[metric]

@@ -15,23 +15,18 @@ from typing import TYPE_CHECKING, Any
 from .._common.text import (
     MINUS,
     format_confidence,
+    format_exact,
     format_mean,
     format_number,
+    join_names,
     pluralize,
     printable,
     round_bound,
     styled,
 )
 from ..comparison.baseline import describe_replacement, rank_candidates
-from ..comparison.verdict import (
-    describe_selection,
-    format_advice,
-    format_choice,
-    format_headline,
-    format_open_question,
-    format_question,
-    label_metrics,
-)
+from ..comparison.choice import Choice, label_metrics, name_family
+from ..comparison.verdict import format_advice, format_headline, format_question
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
@@ -40,8 +35,9 @@ if TYPE_CHECKING:
 
     from .._common.names import Names
     from ..comparison.baseline import BaselineComparison, CandidateDecision
+    from ..comparison.choice import MetricLabel
     from ..comparison.comparison import Comparison
-    from ..comparison.verdict import MetricLabel, Verdict
+    from ..comparison.verdict import Verdict
 
 STAR = "\N{BLACK STAR}"
 SIGNS = ("●○", "◆◇")
@@ -198,7 +194,7 @@ class Chart:
         """The name of the number with its cutoff, such as "NDCG@10", or of both metrics."""
         labels = [series.label for series in self.series]
         if labels and all(label.long != label.name for label in labels):
-            return _name_family(labels[0].name)
+            return name_family(labels[0].name)
         return " and ".join(series.caption for series in self.series)
 
     @property
@@ -217,7 +213,7 @@ class Chart:
 
     def describe_marks(self, band: str = "Shaded") -> list[str]:
         """Return sentences about the marks. `band` names the part of a lane within the margin."""
-        is_best, margin = self.reference == "best", format_number(self.margin, 3)
+        is_best, margin = self.reference == "best", format_exact(self.margin)
         worse = f"worse by more than {margin}" if self.margin else "worse"
         states = ("may be best", "ruled out") if is_best else (f"not shown to be {worse}", f"shown to be {worse}")
         sentences = [f"Filled: {states[0]}. Hollow: {states[1]} ({self.level})."]
@@ -257,10 +253,12 @@ class Chart:
         return tuple(row for row in self.rows if row in chosen), f"{len(rest)} more, {state}"
 
 
-def build_verdict_chart(verdict: Verdict, names: Names, selected: str | None = None) -> Chart:
+def build_verdict_chart(
+    verdict: Verdict, names: Names, selected: str | None = None, searched: int | None = None
+) -> Chart:
     """Return the chart of a verdict, best under the first metric first.
 
-    The star is on the model that a validation set selected, or on the safe choice.
+    The star is on the model that a validation set selected, or on the safe choice if the headline names it.
     """
     import pandas as pd
 
@@ -268,7 +266,7 @@ def build_verdict_chart(verdict: Verdict, names: Names, selected: str | None = N
     metrics = verdict.metrics[:1] if merged else verdict.metrics
     chart = Chart(
         question=format_question(verdict),
-        headline=format_headline(verdict, names.labels),
+        headline=format_headline(verdict, names.labels, selected, searched),
         advice=format_advice(verdict, names.labels, selected),
         names=names,
         series=_build_series(verdict.metrics, verdict.lower_is_better, merged),
@@ -286,7 +284,7 @@ def build_verdict_chart(verdict: Verdict, names: Names, selected: str | None = N
     for flag in verdict.flags:
         for model in flag.models if len(flag.models) < len(verdict.models) else ():
             remarks.setdefault(model, []).append(names.rewrite(flag.message))
-    rows = _build_gap_rows(tables, selected or verdict.safe_choice, remarks)
+    rows = _build_gap_rows(tables, selected or verdict.named_choice, remarks)
     return replace(chart, rows=rows, remarks=(_describe_means(rows, chart.series, names),))
 
 
@@ -294,26 +292,29 @@ def build_metric_chart(comparison: Comparison, names: Names) -> Chart:
     """Return the chart of a comparison under a single metric."""
     (metric,), labels, level = comparison.metrics, names.labels, format_confidence(comparison.settings.alpha)
     winner, selected, total = comparison.winners[metric], comparison.selected, len(comparison.models)
-    standings = comparison.standings.set_index("model")
+    standings = comparison.standings.set_index("model").loc[list(comparison.models)]
     possible = standings.index[standings["may_be_best"]].tolist()
     standings.loc[possible, "regret_lower"] = 0.0
-    bounds: dict[str, float] = dict(zip(standings.index, standings["regret_upper"], strict=True))
-    choice = format_choice("Choose", labels[winner])
-    if total == 1:
-        headline, advice = "One model: add a second one to compare it with.", ""
-    elif len(possible) == 1:
-        headline, bounds[winner] = f"{styled('n l', labels[winner])} is best under {metric}.", 0.0
-        distance = format_number(sorted(standings["regret"])[1])
-        advice = f"{choice}: it is proven better than every other model ({level}). The next is {distance} behind."
-    else:
-        headline = format_open_question([labels[model] for model in possible], total, "model", f" under {metric}")
-        worst = f": at worst {round_bound(bounds[winner], up=True)} behind the best ({level})"
-        worst = worst if math.isfinite(bounds[winner]) else ""
-        advice = f"{choice}{worst}. {styled('b', 'Add queries, not models.')}"
-    if selected is not None and total > 1:
-        advice = describe_selection(selected, winner, bounds, labels, f" under {metric}", level)
+    lower, upper = ({str(k): float(v) for k, v in standings[f"regret_{end}"].items()} for end in ("lower", "upper"))
+    choice = Choice(
+        names={model: labels[model] for model in comparison.models},
+        possible=possible,
+        lower={metric: lower},
+        upper={metric: upper},
+        best_mean={metric: float(standings["mean"][winner])},
+        safe=min((winner, *comparison.models), key=upper.__getitem__),
+        margin=comparison.settings.margin,
+        alpha=comparison.settings.alpha,
+        best=winner if len(possible) == 1 else None,
+        unit="model" if comparison.unjudged is None else "run",
+        have_shares=not comparison.lower_is_better,
+    )
+    headline, advice = "One model: add a second one to compare it with.", ""
+    if total > 1:
+        headline = choice.describe() if selected is None else choice.describe_selected(selected, comparison.searched)
+        advice = " ".join([*choice.describe_disagreement(selected), *_describe_possible(choice)])
     tables = {metric: standings[["regret", "regret_lower", "regret_upper", "mean", "may_be_best"]]}
-    rows = _build_gap_rows(tables, selected or winner) if total > 1 else ()
+    rows = _build_gap_rows(tables, selected or choice.safe) if total > 1 else ()
     series = _build_series((metric,), comparison.lower_is_better, merged=False)
     size = f"{pluralize(total, 'model')}, {pluralize(comparison.counts.any, 'query')}"
     return Chart(
@@ -327,6 +328,14 @@ def build_metric_chart(comparison: Comparison, names: Names) -> Chart:
         margin=comparison.settings.margin,
         remarks=(_describe_means(rows, series, names),) if rows else (),
     )
+
+
+def _describe_possible(choice: Choice) -> list[str]:
+    """Return the models that may be best under a single metric, and what to do if there are several."""
+    if choice.best is not None:
+        return []
+    names = [styled("n", choice.names[model]) for model in choice.possible]
+    return [f"{join_names(names, word='or')} may be best.", styled("b", f"Add queries, not {choice.unit}s.")]
 
 
 def build_baseline_chart(
@@ -382,23 +391,13 @@ def add_repeats(chart: Chart, distances: Mapping[str, Mapping[str, Sequence[floa
     return replace(chart, rows=tuple(rows), remarks=remarks)
 
 
-def _name_family(metric: str) -> str:
-    """Return the family of a metric with its cutoff.
-
-    >>> _name_family("ndcg_linear(empty=skip)@5")
-    'NDCG@5'
-    """
-    family, _, options = metric.partition("_")
-    return family.upper() + "".join(options.partition("@")[1:])
-
-
 def _build_series(metrics: tuple[str, ...], losses: Container[str], merged: bool) -> tuple[Series, ...]:
     labels, libraries = label_metrics(metrics), dict[str, str]()
     if merged:
         first, second = labels
         if first.long == first.name:
             return (Series(first, first.name, f"the same as {second.name}", first.name in losses),)
-        return (Series(first, _name_family(first.name), "linear = exponential"),)
+        return (Series(first, name_family(first.name), "linear = exponential"),)
     if labels[0].name.startswith("ndcg"):
         libraries = {"linear": "scikit-learn, trec_eval", "exponential": "LightGBM, XGBoost"}
     return tuple(
@@ -407,7 +406,7 @@ def _build_series(metrics: tuple[str, ...], losses: Container[str], merged: bool
 
 
 def _build_gap_rows(
-    tables: Mapping[str, pd.DataFrame], starred: str, remarks: Mapping[str, Sequence[str]] | None = None
+    tables: Mapping[str, pd.DataFrame], starred: str | None, remarks: Mapping[str, Sequence[str]] | None = None
 ) -> tuple[Row, ...]:
     """Return a row per model, best under the first metric first.
 

@@ -109,7 +109,7 @@ class Content:
         comparison = self.comparison
         if comparison.primary is None:
             return build_metric_chart(comparison, self.names)
-        return build_verdict_chart(comparison.verdict, self.names, comparison.selected)
+        return build_verdict_chart(comparison.verdict, self.names, comparison.selected, comparison.searched)
 
     @property
     def merged(self) -> bool:

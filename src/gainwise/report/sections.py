@@ -21,7 +21,7 @@ from .._common.text import (
     printable,
     styled,
 )
-from ..comparison.verdict import label_metrics
+from ..comparison.choice import label_metrics
 from .chart import build_verdict_chart
 from .content import MAX_RANKS
 from .tables import Section

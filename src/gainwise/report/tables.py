@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .._common.text import (
     as_text,
     describe_missing,
-    format_amount,
     format_confidence,
     format_difference,
+    format_exact,
     format_mean,
     format_number,
     format_p_values,
@@ -452,9 +452,9 @@ def describe_method(comparison: Comparison) -> list[str]:
         f"(two-step moment inequalities after Romano, Shaikh and Wolf, 2014, with a Gaussian multiplier bootstrap of "
         f"{verdict.draws:,} draws, seed {verdict.seed}, level {verdict.alpha:g}). Two t-tests between the two winners "
         f"cannot replace it: they show a conflict between two models, but a third may be best under both.",
-        f"A difference up to {format_amount(verdict.margin)} counts as negligible (the margin)."
+        f"A difference up to the margin of {format_exact(verdict.margin)} is tolerated."
         if verdict.margin > 0
-        else "No difference was declared negligible (the margin is 0).",
+        else "No difference is tolerated (the margin is 0).",
         f"Intervals have simultaneous {level} confidence: those of means over all models of a metric, those of "
         f"differences over all pairs and both metrics. They are cut at the range of the metric. p-values of pairs are "
         f"adjusted for their number (step-down max-T).",
@@ -476,7 +476,7 @@ GLOSSARY = (
     ("regret", "The difference between the best model and a model under a metric, 0 for the best. The worst regret is "
      "the larger of its regrets under the two metrics, and the worst case is its upper confidence bound."),
     ("safe choice", "The model with the smallest worst case. Choose it if both metrics matter."),
-    ("margin", "The largest difference that you consider negligible. You set it."),
+    ("margin", "The largest difference that you tolerate. You set it."),
     ("p-value, adjusted p", "The probability of a result at least as strong if there is no difference. With many "
      "pairs, some look strong by chance. The adjusted p-value accounts for their number."),
     ("contradictory query", "A query on which the two metrics prefer different models. Its strength is the smaller "

@@ -10,8 +10,8 @@ from matplotlib.ticker import MaxNLocator
 
 from ..._common.names import split_names
 from ..._common.text import format_difference, format_mean
+from ...comparison.choice import label_metrics
 from ...comparison.gain_path import select_labelled_bases
-from ...comparison.verdict import label_metrics
 from ...drawing.distances import ROLES, DistanceCurve, draw_curves
 from ...drawing.style import (
     annotate_beside,

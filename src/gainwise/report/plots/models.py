@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +42,7 @@ WIDTH = 8.5
 """Inches of a new figure."""
 
 SIZE = 10.0
+HEADLINE = 12.0
 """Points of the font."""
 
 PAD, SPACE = 8.0, 14.0
@@ -97,7 +99,9 @@ def plot_leaderboard(comparison: Comparison, ax: Axes | None = None, theme: str 
     keys = [as_text(key) for key in chart.keys]
     legend = [*([f"{rest}."] if rest else []), *chart.legend, *content.same_number] if rows else []
     notes = _wrap(" ".join(legend), 7.5, text_width)
-    top = 32.0 + 15 * len(advice) + (8 if advice else 0)
+    headline = _wrap_headline(chart.headline, text_width)
+    start_of_advice = 25.0 + 17 * len(headline)
+    top = start_of_advice - 10 + 15 * len(advice) + (8 if advice else 0)
     body = CAPTIONS + sum(heights) + TICKS if rows else 16.0 * len(comparison.metrics)
     pixels = round((top + body + 12 * len(notes) + 10) * 96 / 72)  # whole ones, for notebooks
     ax, colors = start(ax, theme, (WIDTH, pixels / 96))
@@ -108,9 +112,9 @@ def plot_leaderboard(comparison: Comparison, ax: Axes | None = None, theme: str 
     ax.set(xlim=(0, width), ylim=(height, 0))
     ax.axis("off")
     painter = _Painter(ax, colors, chart, rows, width)
-    painter.write_headline()
+    painter.write_headline(headline)
     for number, line in enumerate(advice):
-        painter.write(PAD, 42 + 15 * number, line, colors.muted, 9.5, va="baseline")
+        painter.write(PAD, start_of_advice + 15 * number, line, colors.muted, 9.5, va="baseline")
     for number, line in enumerate(reversed(notes)):
         painter.write(PAD, height - 8 - 12 * number, line, colors.muted, 7.5)
     if rows:
@@ -125,6 +129,29 @@ def plot_leaderboard(comparison: Comparison, ax: Axes | None = None, theme: str 
     labels = chart.names.labels
     descriptions = (f"{labels[row.model]}: {'; '.join(mark.description for mark in row.marks)}." for row in rows)
     return Picture(ax, printable(" ".join((as_text(chart.advice), *descriptions))))
+
+
+def _wrap_headline(text: str, width: float) -> list[list[tuple[str, str]]]:
+    """Return the lines of text with emphasis, each as pieces with their style."""
+    lines, line = list[list[tuple[str, str]]](), list[tuple[str, str]]()
+    word = list[tuple[str, str]]()
+    for style, part in pieces(text):
+        for token in re.findall(r"\S+\s*|\s+", printable(part)):
+            word.append((style, token))
+            if token[-1].isspace():
+                line, word = _append_word(lines, line, word, width), []
+    return [*lines, _append_word(lines, line, word, width)]
+
+
+def _append_word(
+    lines: list[list[tuple[str, str]]], line: list[tuple[str, str]], word: list[tuple[str, str]], width: float
+) -> list[tuple[str, str]]:
+    """Return the line with one more word. If it is too wide, move the line to `lines` and return the word alone."""
+    whole = "".join(part for _, part in [*line, *word])
+    if line and measure_text([whole.rstrip()], HEADLINE, bold=True) > 0.96 * width:
+        lines.append(line)
+        return word
+    return [*line, *word]
 
 
 def _wrap_names(chart: Chart, rows: Sequence[Row], width: float) -> list[list[list[str]]]:
@@ -147,18 +174,21 @@ class _Painter:
         look = {"va": "center_baseline", "fontsize": size, "fontweight": weight, **look}
         self.ax.text(x, y, text, color=color, parse_math=False, **look)
 
-    def write_headline(self) -> None:
-        """Write the headline with winners in the color of their metric, in as many lines as it needs."""
-        text, size, colors = self.chart.headline, 14.0, self.colors
-        size *= min(1.0, 0.96 * (self.width - 2 * PAD) / max(measure_text([as_text(text)], size, bold=True), 1.0))
-        boxes = list[Artist]()
-        for style, part in pieces(text):
-            color = colors.first_text if "l" in style else colors.second_text if "e" in style else colors.ink
-            look = {"color": color, "fontsize": size, "fontweight": "bold", "parse_math": False}
-            boxes.append(TextArea(printable(part) if style else part, textprops=look))
-        packed = HPacker(children=boxes, pad=0, sep=0, align="baseline")
-        artist = AnnotationBbox(packed, (PAD, 20), box_alignment=(0, 0.3), frameon=False, pad=0, annotation_clip=False)
-        self.ax.add_artist(artist)
+    def write_headline(self, lines: Sequence[Sequence[tuple[str, str]]]) -> None:
+        """Write the lines of the headline with winners in the color of their metric, smaller if a name is too long."""
+        colors, texts = self.colors, ["".join(part for _, part in line) for line in lines]
+        size = HEADLINE * min(1.0, 0.96 * (self.width - 2 * PAD) / max(measure_text(texts, HEADLINE, bold=True), 1.0))
+        for number, line in enumerate(lines):
+            boxes = list[Artist]()
+            for style, part in line:
+                color = colors.first_text if "l" in style else colors.second_text if "e" in style else colors.ink
+                look = {"color": color, "fontsize": size, "fontweight": "bold", "parse_math": False}
+                boxes.append(TextArea(part, textprops=look))
+            packed = HPacker(children=boxes, pad=0, sep=0, align="baseline")
+            place = (PAD, 20 + 17 * number)
+            self.ax.add_artist(
+                AnnotationBbox(packed, place, box_alignment=(0, 0.3), frameon=False, pad=0, annotation_clip=False)
+            )
 
     def draw_rows(self, top: float, names: Sequence[Sequence[Sequence[str]]], heights: Sequence[float]) -> None:
         """Draw heads, names, lanes and the last column from `top` down."""

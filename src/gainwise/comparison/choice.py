@@ -1,0 +1,206 @@
+"""The sentence that answers which model to choose, from the bounds of one or two metrics."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from .._common import cached_property
+from .._common.text import format_confidence, format_exact, round_bound, styled
+
+
+class MetricLabel(NamedTuple):
+    """Names of a metric: the full name, and two for sentences, such as "linear gain" and "linear"."""
+
+    name: str
+    long: str
+    short: str
+
+
+def label_metrics(metrics: tuple[str, ...]) -> tuple[MetricLabel, ...]:
+    """Return names of metrics for sentences. Two metrics that differ only in their gain are named after it.
+
+    >>> [label.long for label in label_metrics(("ndcg_linear@10", "ndcg_exp@10"))]
+    ['linear gain', 'exponential gain']
+    >>> [label.short for label in label_metrics(("map", "mrr"))]
+    ['map', 'mrr']
+    """
+    matches = [re.fullmatch(r"(n?dcg)_(linear|exp)(\W.*)?", metric) for metric in metrics]
+    families = {match and (match[1], match[3]) for match in matches}
+    if len(metrics) != 2 or len(families) > 1 or None in families:
+        return tuple(MetricLabel(metric, metric, metric) for metric in metrics)
+    gains = ["linear" if match and match[2] == "linear" else "exponential" for match in matches]
+    return tuple(MetricLabel(metric, f"{gain} gain", gain) for metric, gain in zip(metrics, gains, strict=True))
+
+
+def name_family(metric: str) -> str:
+    """Return the family of a metric with its cutoff.
+
+    >>> name_family("ndcg_linear(empty=skip)@5")
+    'NDCG@5'
+    """
+    family, _, options = metric.partition("_")
+    return family.upper() + "".join(options.partition("@")[1:])
+
+
+def format_choice(verb: str, name: str) -> str:
+    """Return a recommendation, such as "★ Choose blend", with emphasis."""
+    return f"{styled('b', f'★ {verb} ')}{styled('b n', name)}"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Bounds that decide which model to choose, and sentences about them.
+
+    The regret of a model is its larger one under the metrics.
+
+    Attributes
+    ----------
+    names : mapping of model to str
+        Names of the models for sentences.
+    possible : sequence of str
+        Models that may be best under every metric.
+    lower, upper, best_mean : dict of metric name to mapping of model to float, dict of metric name to float
+        Bounds of the regrets, and the best means.
+    safe : str
+        Model with the smallest upper bound.
+    margin, alpha : float
+        Tolerated difference, and error probability of the bounds.
+    best : str, optional
+        Model that is better than every other one under every metric, at level `alpha`.
+    unit : str
+        What is compared, such as "model".
+    merged : bool
+        Whether all metrics have the same values.
+    have_shares : bool
+        Whether a regret is a share of the best mean. It is not for a loss.
+    """
+
+    names: Mapping[str, str]
+    possible: Sequence[str]
+    lower: Mapping[str, Mapping[str, float]]
+    upper: Mapping[str, Mapping[str, float]]
+    best_mean: Mapping[str, float]
+    safe: str
+    margin: float
+    alpha: float
+    best: str | None = None
+    unit: str = "model"
+    merged: bool = False
+    have_shares: bool = True
+
+    def find_bound(self, model: str) -> float:
+        """Return the upper bound of the larger regret of a model."""
+        return max(bounds[model] for bounds in self.upper.values())
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether the regret of the safe choice has an upper bound."""
+        return math.isfinite(self.find_bound(self.safe))
+
+    @cached_property
+    def lead(self) -> float:
+        """Lower bound of the distance of the best model to the next under every metric.
+
+        For each metric, it is below the bound of the next model, which is valid at half the level. The other half is
+        the probability that the best model is rejected.
+        """
+        return min(lower[model] for lower in self.lower.values() for model in self.names if model != self.best)
+
+    @property
+    def under(self) -> str:
+        """The two metrics after a blank, such as " by linear and by exponential gain". Empty for a single number."""
+        labels = label_metrics(tuple(self.upper))
+        if len(labels) == 1 or self.merged:
+            return ""
+        return f" by {labels[0].short} and by {labels[1].long}"
+
+    @property
+    def measure(self) -> str:
+        """The measure of which the two metrics are variants after a blank, such as " NDCG@10", or an empty text."""
+        label = label_metrics(tuple(self.upper))[0]
+        return f" {name_family(label.name)}" if label.long != label.name else ""
+
+    def format_bound(self, model: str) -> str:
+        """Return the upper bound of the larger regret of a model, with the measure and the share of the best mean."""
+        bound, share = self.find_bound(model), ""
+        if self.have_shares and min(self.best_mean.values()) > 0:
+            percent = max(100 * self.upper[metric][model] / best for metric, best in self.best_mean.items())
+            if percent < 100:
+                places = 1 if percent < 10 else 0
+                share = f" ({math.ceil(percent * 10**places - 1e-6) / 10**places:.{places}f} %)"
+        return f"{round_bound(bound, up=True)}{self.measure}{share}"
+
+    def describe(self) -> str:
+        """Return the model to choose or the safest one, if the queries do not show that the metrics disagree."""
+        total, level, name = len(self.names), format_confidence(self.alpha), styled("b n", self.names[self.safe])
+        if self.best is not None:
+            best = styled("b n", self.names[self.best])
+            rest = f"the {total - 1} others" if total > 2 else self._name_other(self.best)
+            subject = f"Run {best}" if self.unit == "run" else best
+            return f"{subject} is better than {rest}{self.under} ({level}): by at least {self._format_lead()}."
+        details = f"{f',{self.under}' if self.under else ''} ({level})"
+        if self.is_bounded and self.find_bound(self.safe) <= self.margin:
+            margin = f", within the margin of {format_exact(self.margin)}" if self.margin else ""
+            choice = format_choice("Choose", self.names[self.safe])
+            return f"{choice}: {self._describe_worst(self.safe)} behind the best of {total}{details}{margin}."
+        if self.is_bounded and not self.margin and len(self.possible) < total:
+            return f"Safest of {total}: {name}, {self._describe_worst(self.safe)} behind the best{details}."
+        text = f"No choice yet: {len(self.possible)} of {total} {self.unit}s may be best{self.under}."
+        if not self.is_bounded:
+            return text
+        return f"{text} {name}, the safest, may be up to {self.format_bound(self.safe)} behind ({level})."
+
+    def describe_compromise(self) -> str:
+        """Return the safe choice of two metrics that disagree after a blank, or an empty text without a bound."""
+        if not self.is_bounded:
+            return ""
+        name, level = styled("b n", self.names[self.safe]), format_confidence(self.alpha)
+        return f" Compromise: {name}, {self._describe_worst(self.safe)} behind the best by either ({level})."
+
+    def describe_selected(self, selected: str, searched: int | None = None) -> str:
+        """Return whether the test set confirms a model that a validation set selected from `searched` candidates."""
+        among = "" if searched is None else f" from {searched:,} candidates"
+        level, name = format_confidence(self.alpha), styled("b n", self.names[selected])
+        metric = max(self.lower, key=lambda metric: self.lower[metric][selected])
+        if behind := self.lower[metric][selected]:
+            by = f" by {dict(zip(self.lower, label_metrics(tuple(self.lower)), strict=True))[metric].long}"
+            return (
+                f"The test set rules out {name}, which the validation set selected{among}: it is at least "
+                f"{round_bound(behind, up=False)} behind the best{by if self.under else ''} ({level})."
+            )
+        details = f"{f',{self.under}' if self.under else ''} ({level})"
+        choice = f"{format_choice('Choose', self.names[selected])}, selected on the validation set{among}"
+        if selected == self.best:
+            return f"{choice}: it is also the best of {len(self.names)} on the test set{details}."
+        bound = self.find_bound(selected)
+        if bound > self.margin:
+            choice = f"Selected on the validation set{among}: {name}"
+        if not math.isfinite(bound):
+            return f"{choice}. The test set does not bound its distance from the best."
+        joint = ", " if bound > self.margin else ": "
+        total = len(self.names)
+        return f"{choice}{joint}{self._describe_worst(selected)} behind the best of {total} on the test set{details}."
+
+    def describe_disagreement(self, selected: str | None) -> Iterator[str]:
+        """Yield what to do if the validation set and the test set choose different models."""
+        if selected is None or selected == self.safe:
+            return
+        yield f"The test set favors {styled('n', self.names[self.safe])}."
+        if any(lower[selected] > 0 for lower in self.lower.values()):
+            yield "To choose by the test set, confirm the choice on a new one."
+            yield "A larger validation set or folds select more reliably."
+
+    def _describe_worst(self, model: str) -> str:
+        """Return "at worst" and the upper bound of the larger regret of a model, or "not" if it is 0."""
+        return f"at worst {self.format_bound(model)}" if self.find_bound(model) else "not"
+
+    def _format_lead(self) -> str:
+        return f"{round_bound(self.lead, up=False)}{self.measure}"
+
+    def _name_other(self, model: str) -> str:
+        (other,) = set(self.names) - {model}
+        return styled("n", self.names[other])
