@@ -298,7 +298,7 @@ class Comparison:
         ``regret``, ``regret_lower``, ``regret_upper``
             Gap to the best mean, with simultaneous bounds. They remain valid if you select a model by its results.
         ``may_be_best``
-            Whether the model may be best under this metric.
+            Whether the model may be best under this metric, at level `alpha` / 2 as in the verdict.
         """
         if self.primary is not None:
             self._sample.joint(self.primary)  # Both tables share the draws of the primary metrics.

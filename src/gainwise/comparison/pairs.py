@@ -224,7 +224,7 @@ def _rank_models(single: JointEstimate, alpha: float, value_range: tuple[float, 
             "regret": np.maximum(0.0, difference.max(axis=1)),
             "regret_lower": np.maximum(0.0, bounds.max(axis=1)),
             "regret_upper": np.clip(-bounds.min(axis=0), 0.0, value_range[1] - value_range[0]),
-            "may_be_best": two_step_test(estimated, bootstrap, alpha).not_rejected,
+            "may_be_best": two_step_test(estimated, bootstrap, alpha / 2).not_rejected,
         }
     )
     return table.sort_values("rank", kind="stable", ignore_index=True)

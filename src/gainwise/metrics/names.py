@@ -9,6 +9,7 @@ from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from .._common.arrays import nearest
+from .._common.text import join_names
 from .._common.validation import validate_choice
 from ..metrics import average_precision, binary, cascade, dcg  # noqa: F401  # Registers their metrics.
 from .base import METRICS, Metric
@@ -201,8 +202,8 @@ def _suggest(text: str) -> str:
 
 def _unknown_name(text: str, name: str) -> ValueError:
     return ValueError(
-        f"unknown metric {name!r} in {text!r}{_suggest(text)} (known: {', '.join(sorted(METRICS))}). Import the module "
-        "that defines it if it is a custom metric (--import on the command line)."
+        f"unknown metric {name!r} in {text!r}{_suggest(text)} (known: {join_names(sorted(METRICS), most=30)}). Import "
+        "the module that defines it if it is a custom metric (--import on the command line)."
     )
 
 
