@@ -42,8 +42,8 @@ class Plots:
     >>> labels, rng = np.tile([0, 1, 2, 4], 250), np.random.default_rng(0)
     >>> models = {name: labels + rng.normal(0, spread, 1000) for name, spread in [("a", 1), ("b", 2), ("c", 3)]}
     >>> picture = gw.compare(models, gw.Judgments(labels, group=[20] * 50)).plot.leaderboard()
-    >>> picture
-    <Picture: a is best under both NDCGs>
+    >>> picture.title.startswith("a is better than the 2 others by linear and by exponential gain (95 %)")
+    True
     """
 
     def __init__(self, comparison: Comparison) -> None:
