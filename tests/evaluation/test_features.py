@@ -145,13 +145,13 @@ def test_binary_classifiers_are_scored_by_the_probability_of_the_positive_class(
 
 def test_classifiers_without_probabilities_are_scored_by_their_decision_function():
     judgments = gw.Judgments(GRADES, group=GROUP)
-    model = LinearSVC(random_state=0).fit(FRAME, GRADES >= 2)
+    model = LinearSVC(dual="auto", random_state=0).fit(FRAME, GRADES >= 2)
     comparison = gw.compare({"svm": model}, judgments, "mrr", features=FRAME)
     assert comparison.winners == {"mrr": "svm"}
     expected = gw.evaluate("mrr", judgments, model.decision_function(FRAME)).mean["mrr"]
     assert comparison.leaderboard.loc["svm", "mrr"] == expected
     assert any("decision function for class True" in note for note in comparison.notes)
-    several = LinearSVC(random_state=0).fit(FRAME, GRADES)
+    several = LinearSVC(dual="auto", random_state=0).fit(FRAME, GRADES)
     with pytest.raises(ValueError, match="model 'svm': it is a classifier whose decision_function returns the shape"):
         gw.compare({"svm": several}, judgments, "mrr", features=FRAME)
 

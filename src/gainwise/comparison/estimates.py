@@ -27,7 +27,8 @@ MIN_QUERIES = 30
 MIN_FREEDOM = 50
 """Under weights or clusters, fewer degrees of freedom decide nothing."""
 
-TINY = float(np.finfo(float).tiny)
+NO_FREEDOM = 0.001
+"""Degrees of freedom of a single unit, which decides nothing. SciPy 1.11 crashes for much smaller numbers."""
 
 MODAL_SHARE = 0.9
 """More than this share of the units has the same difference if it is modal."""
@@ -209,7 +210,7 @@ def estimate(panel: Panel, widths: Floats | None = None, *, joint: bool = True) 
         widths=np.full(metrics, np.inf) if widths is None else widths,
         queries=queries,
         units=units,
-        freedom=max(units - 1.0, TINY) if shares is None else find_freedom(shares),
+        freedom=max(units - 1.0, NO_FREEDOM) if shares is None else find_freedom(shares),
         largest=1.0 if shares is None else float(units * shares.max()),
         majority=units // 2 + 1 if shares is None else int((np.cumsum(-np.sort(-shares)) <= 0.5).sum()) + 1,
         repeats=repeats,
@@ -249,7 +250,7 @@ def find_freedom(shares: Floats) -> float:
     (49.0, 1.557125)
     """
     if len(shares) < 2:
-        return TINY
+        return NO_FREEDOM
     factors = shares**2 / (1 - shares)
     total, squares, mixed = factors.sum(), shares @ shares, factors @ shares
     trace = total - 2 * mixed + squares * total
