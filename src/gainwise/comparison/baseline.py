@@ -210,7 +210,7 @@ class BaselineComparison(Settings, Scope, TextResult):
     the level is not corrected for the number of metrics. The other two statements use the one-sided max-T over metrics.
     If two models differ on fewer than 30 queries, a bound from the share of worse queries replaces the normal one. It
     can show *no loss*, but rarely a gain. Unless `bounds` is ``"betting"``, the bounds are asymptotic, for losses that
-    the sample can show. The page "Statistical methods" has the formulas.
+    the sample can show. The page "Decisions and plans" has the formulas.
 
     References
     ----------
