@@ -225,7 +225,8 @@ def sanitizers(session: nox.Session, sanitizer: str) -> None:
         "OMP_NUM_THREADS": "1",
     }
     session.run(
-        *("python", "-m", "pytest", "-p", "no:cacheprovider", "-m", "not posix and not nightly", "-k", "not trainings and not experiments"),
+        *("python", "-m", "pytest", "-p", "no:cacheprovider"),
+        *("-m", "not posix and not nightly", "-k", "not trainings and not experiments"),
         *("tests/evaluation/test_compiled.py", "tests/evaluation/test_evaluator.py"),
         "tests/test_corpus.py",
         env=environment | options,
