@@ -10,21 +10,18 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-import joblib
 import numpy as np
 import pytest
 from sklearn.metrics import ndcg_score
 from tests.adapters.drivers import LightGBMTrain, XGBoostFullPrecision, make_part
 
 import gainwise as gw
-from gainwise.evaluation import groups
 
 pytestmark = pytest.mark.slow
 
 NAMES = ["ndcg_linear@10", "ndcg_exp@10"]
 LIMIT = 600
 """Seconds after which a process that hangs fails. A busy machine takes long."""
-SCORES = 12
 
 
 def by_scikit_learn(labels, scores, sizes):
@@ -42,49 +39,8 @@ def by_scikit_learn(labels, scores, sizes):
     return sums / len(sizes)
 
 
-@pytest.fixture(scope="module")
-def task():
-    """Labels, group sizes, many arrays of scores, and their correct values."""
-    rng = np.random.default_rng(0)
-    sizes = rng.integers(1, 30, 120)
-    labels = rng.integers(0, 5, sizes.sum()).astype(float)
-    scores = [rng.integers(0, 9, len(labels)).astype(float) for _ in range(SCORES)]
-    return labels, sizes, scores, [by_scikit_learn(labels, one, sizes) for one in scores]
-
-
-@pytest.fixture
-def evaluator(task):
-    labels, sizes, _, _ = task
-    return gw.Evaluator(NAMES, gw.Judgments(labels, group=sizes), n_jobs=2)
-
-
-@pytest.fixture
-def many_threads(monkeypatch):
-    """Use several threads even for small data."""
-    monkeypatch.setattr(groups, "DOCUMENTS_PER_THREAD", 10)
-    monkeypatch.setattr(groups, "COMPILED_PER_THREAD", 10)
-
-
-def means(evaluator, scores):
-    return list(evaluator(scores).mean.values())
-
-
-class TestThreads:
-    def test_one_evaluator(self, task, evaluator, many_threads):
-        *_, scores, expected = task
-        with ThreadPoolExecutor(8) as pool:
-            found = list(pool.map(lambda one: means(evaluator, one), scores * 5))
-        np.testing.assert_allclose(found, expected * 5, rtol=1e-12)
-
-
 @pytest.mark.slow
 class TestProcesses:
-    def test_started_by_joblib(self, task, evaluator):
-        *_, scores, expected = task
-        with joblib.parallel_config(backend="loky", n_jobs=2):
-            found = joblib.Parallel()(joblib.delayed(evaluator)(one) for one in scores)
-        np.testing.assert_allclose([list(result.mean.values()) for result in found], expected, rtol=1e-12)
-
     @pytest.mark.posix
     @pytest.mark.parametrize("how", ["while", "pools"])
     def test_forked(self, how):

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import lightgbm as lgb
 import pandas as pd
 import pytest
 
 import gainwise as gw
-import gainwise.lightgbm
 from gainwise.data import read_letor, read_scores, simulate
 
 DATA = simulate(12, seed=1, mean_length=6, features=3)
@@ -15,16 +13,6 @@ X, Y, GROUP = DATA.features, DATA.labels, DATA.group
 JUDGED = DATA.judgments()
 SCORES = {"a": X[:, 0], "b": X[:, 1]}
 FRAME = pd.DataFrame({"query": DATA.qid, "label": Y, **SCORES})
-LGB = {"objective": "lambdarank", "metric": "None", "verbose": -1, "num_threads": 1}
-STOP_LGB = gainwise.lightgbm.early_stopping("mrr", 3)
-
-
-def train_lgb(*callbacks, log="mrr", groups=True, **options):
-    data = lgb.Dataset(X, Y, group=GROUP if groups else None)
-    feval = gainwise.lightgbm.feval(log) if log else None
-    params = LGB if groups else {**LGB, "objective": "regression"}
-    options = {"valid_sets": [data], "valid_names": ["valid"], "feval": feval, **options}
-    return lgb.train(params, data, 2, callbacks=list(callbacks), **options)
 
 
 def compare(models=SCORES, judgments=JUDGED, *arguments, **options):
@@ -36,11 +24,6 @@ def table(frame=FRAME, scores=("a", "b"), **options):
 
 
 MISTAKES = {
-    "training": [
-        (lambda: train_lgb(gainwise.lightgbm.early_stopping("mrr", 3, "valid_0")), ValueError, "'valid'"),
-        (lambda: train_lgb(groups=False), ValueError, "group="),
-        (lambda: train_lgb(STOP_LGB, lgb.early_stopping(3)), UserWarning, "Remove lightgbm.early_stopping"),
-    ],
     "comparison": [
         (lambda: gw.compare(JUDGED, SCORES), TypeError, "compare(models, judgments)"),
         (lambda: compare({}), ValueError, "models"),
@@ -51,7 +34,6 @@ MISTAKES = {
         (lambda: compare(baseline="c"), ValueError, "'c'"),
         (lambda: compare(alpha=95), ValueError, "alpha"),
         (lambda: compare(margin=-0.1), ValueError, "margin"),
-        (lambda: compare({**SCORES, "b": train_lgb()}), ValueError, "features="),
         (lambda: compare().against("c"), ValueError, "'c'"),
         (lambda: compare().attribution("a", "A"), ValueError, "'A'"),
         (lambda: compare(segments=["x"]), ValueError, "segments"),

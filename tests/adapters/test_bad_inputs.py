@@ -56,6 +56,7 @@ NEVER = gw.metric("never", lambda labels, scores: float("nan"))
 LOSS = gw.metric("rising_loss", lambda labels, scores: 1.0, higher_is_better=False)
 FAIR = gw.metric("fair", lambda labels, scores: 1.0)
 LGB_METRIC, XGB_LOG = ours_lgb.eval_metric("mrr"), custom_metric("mrr")
+LGB_STOP = ours_lgb.early_stopping("mrr", 3, verbose=False)
 XGB_STOP, CUTTING = ours_xgb.early_stopping("map", 3), ours_xgb.early_stopping("mrr", 2, save_best=True)
 DART = {"booster": "dart", "rate_drop": 0.5}
 
@@ -461,6 +462,10 @@ def short_history():
 
 
 WARNINGS = {
+    "a stop of LightGBM's own": (
+        lambda: fit_lgb(more=[LGB_STOP, lgb.early_stopping(3)]),
+        "Remove lightgbm.early_stopping",
+    ),
     "DART of LightGBM": (lambda: stop_lgb("mrr", params={"boosting_type": "DART"}), "with dart"),
     "a start without value in LightGBM": (stop_lgb_unknown, "does not know"),
     "a continued lightgbm.cv": (stop_lgb_cv, "counts the rounds"),

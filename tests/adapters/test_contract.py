@@ -9,22 +9,16 @@ import warnings
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
-import catboost
 import numpy as np
 import pytest
-import xgboost as xgb
 from tests.adapters.drivers import (
-    CATBOOST,
     EVALUATORS,
     LIGHTGBM,
     TRAININGS,
-    XGB,
     XGBOOST,
     XGBoostCustomMetric,
-    catboost_pool,
     curve_values,
     make_part,
-    xgb_matrix,
 )
 
 import gainwise as gw
@@ -390,47 +384,6 @@ def test_a_metric_without_values_warns_and_stops_nothing(adapter, continues):
         run = train(adapter, [metric], 4, sets=sets, stop={"metric": metric, "rounds": 2}, start=before)
     assert not run.best
     assert adapter.rounds(run.model) == (12 if continues else 4)
-
-
-# Built-in metrics of the libraries
-
-
-def test_lightgbm_logs_the_same_values_under_its_convention():
-    metrics = [f"{name}@{k}" for name in ("ndcg_exp", "map") for k in (1, 5, 10)]
-    params = {"metric": "ndcg,map", "eval_at": [1, 5, 10]}
-    run = train(LIGHTGBM[0], metrics, 6, sets={"seen": TRAIN, "valid": VALID}, params=params, convention="lightgbm")
-    for history in run.curves.values():
-        for name in metrics:
-            short, _, k = name.replace("ndcg_exp", "ndcg").partition("@")
-            begins = name.partition("@")[0] + "("
-            (ours,) = (curve for key, curve in history.items() if key.startswith(begins) and key.endswith(f"@{k}"))
-            np.testing.assert_allclose(ours, history[f"{short}@{k}"], rtol=1e-12)
-
-
-@pytest.mark.skipif(xgb.__version__ < "3", reason="the built-in ndcg of XGBoost 2 has no ndcg_exp_gain")
-@pytest.mark.parametrize(("exponential", "name"), [(True, "ndcg_exp"), (False, "ndcg_linear")])
-def test_xgboost_logs_the_same_values_under_its_convention(exponential, name):
-    curves, matrix = {}, xgb_matrix(VALID)
-    log = gw.xgboost.EvaluateRanking({"valid": matrix}, [f"{name}@5"], convention="xgboost")
-    params = {**XGB, "eval_metric": ["ndcg@5"], "ndcg_exp_gain": exponential}
-    options = {"evals": [(matrix, "valid")], "evals_result": curves, "verbose_eval": False}
-    xgb.train(params, xgb_matrix(TRAIN), 5, callbacks=[log], **options)
-    (ours,) = (curve for key, curve in curves["valid"].items() if key.startswith(name))
-    np.testing.assert_allclose(ours, curves["valid"]["ndcg@5"], rtol=0, atol=1e-15)
-
-
-@pytest.mark.parametrize(
-    ("ours", "theirs"),
-    [("ndcg_exp@10", "NDCG:top=10;type=Exp"), ("ndcg_linear@3", "NDCG:top=3"), ("map@5", "MAP:top=5")],
-)
-def test_catboost_logs_the_same_values_under_its_convention(ours, theirs, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)  # CatBoost writes a folder catboost_info
-    pools = [catboost_pool(TRAIN), catboost_pool(VALID)]
-    metric = gw.catboost.eval_metric(ours, *pools, convention="catboost")
-    model = catboost.CatBoostRanker(iterations=6, eval_metric=metric, **CATBOOST)
-    model.fit(pools[0], eval_set=pools[1], use_best_model=False)
-    (expected,) = model.eval_metrics(pools[1], [theirs], tmp_dir=str(tmp_path)).values()
-    assert model.evals_result_["validation"][type(metric).__name__] == pytest.approx(expected, rel=1e-12, abs=0)
 
 
 # Curves

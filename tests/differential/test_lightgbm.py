@@ -1,7 +1,6 @@
 """LightGBM's built-in ndcg and map against `convention="lightgbm"`, on random queries.
 
-A Booster without trees evaluates the initial scores of its dataset, as does the first round of a training without
-splits.
+A Booster without trees evaluates the initial scores of its dataset.
 """
 
 from __future__ import annotations
@@ -53,18 +52,6 @@ random_queries = st.one_of(
 def test_booster(data):
     booster = lgb.Booster(PARAMS, dataset(data, document_weights(data)))
     compare(data, {name: value for _, name, value, _ in booster.eval_train()})
-
-
-@examples(8)
-@given(data=random_queries)
-def test_training(data):
-    curves = {}
-    train_set = dataset(data, document_weights(data))
-    lgb.train(
-        PARAMS, train_set, 1, valid_sets=[train_set], valid_names=["train"],
-        callbacks=[lgb.record_evaluation(curves)],
-    )  # fmt: skip
-    compare(data, {name: value for name, (value,) in curves["train"].items()})
 
 
 def test_the_library_adds_one_instead_of_the_weight_of_an_empty_query():

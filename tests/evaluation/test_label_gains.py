@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import warnings
 
 import lightgbm as lgb
@@ -136,16 +135,3 @@ def test_commands_warn(tmp_path):
     for command in ("compare", "bound"):
         result = gainwise(f"{command} --table {path}")
         assert (result.exit_code, result.stderr.count("look like gains")) == (0, 1), result.stderr
-
-
-def test_public_collections(shared_data):
-    """Background linking stores gains. All other collections have grades, also 0, 1, 3."""
-    folder = shared_data / "qrels-survey"
-    if not folder.is_dir():
-        pytest.skip("qrels of public collections")
-    gains = set()
-    for path in folder.glob("*.txt.gz"):
-        with gzip.open(path, "rt") as file:
-            labels = sorted({float(line.split()[3]) for line in file if line.strip()})
-        gains |= {path.name} if describe_gains(np.array(labels)) else set()
-    assert gains == {f"backgroundlinking{year}.txt.gz" for year in (18, 19, 20)}

@@ -1,47 +1,16 @@
-"""Expectations over ties of thousands of documents, in exact fractions."""
+"""ERR of ties of thousands of documents, in exact fractions. The other metrics: tests/differential."""
 
 from __future__ import annotations
 
 import functools
 import math
 from fractions import Fraction
-from math import comb
 
 import numpy as np
 import pytest
 from tests.metrics.one_query import value
 
 import gainwise as gw
-
-
-def tied(before, t, r):
-    """Labels and scores: ranked labels, then t tied documents, r of them relevant."""
-    return [*before, *[1] * r, *[0] * (t - r)], [*range(len(before) + 1, 1, -1), *[1] * t]
-
-
-def expected_ap(before, t, r, k, denominator):
-    """Compute the expectation from the number h of relevant documents among the m tied ranks within the cutoff."""
-    hits = sum(before)
-    start = sum((Fraction(sum(before[: i + 1]), i + 1) for i, relevant in enumerate(before) if relevant), Fraction(0))
-    s, m = len(before), min(t, k - len(before))
-    inverse = sum(Fraction(1, s + i) for i in range(1, m + 1))
-    total = Fraction(0)
-    for h in range(max(0, m - t + r), min(r, m) + 1):
-        others = Fraction(h - 1, max(m - 1, 1)) * (m - (s + 1) * inverse)
-        mean = start + Fraction(h, m) * ((hits + 1) * inverse + others)
-        divisor = {"min_R_k": min(hits + r, k), "R": hits + r}[denominator]
-        total += Fraction(comb(r, h) * comb(t - r, m - h), comb(t, m)) * mean / divisor
-    return float(total)
-
-
-@pytest.mark.parametrize("denominator", ["min_R_k", "R"])
-@pytest.mark.parametrize(
-    ("s", "t", "r", "k"), [(0, 200, 30, 150), (10, 500, 1, 100), (7, 1000, 400, 20), (0, 2000, 700, 1)]
-)
-def test_average_precision(s, t, r, k, denominator):
-    before = [int(i % 3 == 0) for i in range(s)]
-    found = value(gw.AP(denominator=denominator, k=k), *tied(before, t, r))
-    assert found == pytest.approx(expected_ap(before, t, r, k, denominator), rel=1e-12, abs=0)
 
 
 class TestERR:
