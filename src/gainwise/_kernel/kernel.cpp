@@ -63,6 +63,7 @@ constexpr Key SIGN = Key(1) << 63;
 constexpr Key NOT_RETRIEVED = 0xFFF0000000000000;  // The key of -inf.
 constexpr Key NAN_BEFORE = 0x0008000000000000, NAN_FROM = 0xFFF8000000000000;  // Keys outside belong to NaN.
 constexpr int64_t FILTERED = 48;  // Shorter queries are sorted faster than filtered.
+constexpr int64_t NARROW = 32;    // Shorter queries are sorted faster by wide keys.
 constexpr int64_t LANES = 32;     // Smallest number of lanes of the filter, a multiple of the vector width.
 
 struct Decoder {  // Extracts the code from a key.
@@ -170,7 +171,9 @@ class Ranker {
     int64_t ranked = 0;                // Number of valid codes.
     std::vector<Run> runs, open;       // Tied documents over whose orders metrics average, and candidates.
     std::vector<int64_t> ends;
-    std::vector<uint32_t> chosen, lane_keys;
+    std::vector<uint32_t> chosen, lane_keys, narrow;
+    int64_t disordered = 0;  // Documents whose narrow keys agree, but not their scores.
+    int64_t wide = 0;        // Number of next queries that are sorted by wide keys.
     std::vector<int32_t> hits;
     std::vector<double> terms, spare, tied, lanes;
 
@@ -188,30 +191,69 @@ class Ranker {
             ends.resize(count);
             open.resize(count + 1);
             chosen.resize(count);
+            narrow.resize(count);
             hits.resize(count + 1);
         }
-        data.score_bytes == 4 ? pack<float>() : pack<double>();
-        if (count > 1) data.sort(packed.data(), count, nullptr);
-        if (count) met_nan |= packed[0] < NAN_BEFORE || packed[count - 1] >= NAN_FROM;
-        while (count && packed[count - 1] >= NOT_RETRIEVED) --count;
+        disordered = 0;
+        if (!(data.score_bytes == 4 ? pack<float>() : pack<double>())) {
+            if (count > 1) data.sort(packed.data(), count, nullptr);
+            if (count) met_nan |= packed[0] < NAN_BEFORE || packed[count - 1] >= NAN_FROM;
+            while (count && packed[count - 1] >= NOT_RETRIEVED) --count;
+        }
         ranked = std::min(deepest, count);
         runs.clear();
         if (ranked) ranked = find_runs(ranked);
+        if (disordered > count / 8) wide = 64;
         std::transform(packed.data(), packed.data() + ranked, codes.data(), Decoder{codes_mask, flip, code_shift});
     }
 
-    template <class Score> void pack() {
-        if (data.code_bytes == 1) pack<Score, uint8_t>();
-        if (data.code_bytes == 2) pack<Score, uint16_t>();
-        if (data.code_bytes == 4) pack<Score, uint32_t>();
+    // Writes the keys. Returns whether they are sorted already.
+    template <class Score> bool pack() {
+        if (data.code_bytes == 1) return pack<Score, uint8_t>();
+        if (data.code_bytes == 2) return pack<Score, uint16_t>();
+        return pack<Score, uint32_t>();
     }
 
-    template <class Score, class Code> void pack() {
+    template <class Score, class Code> bool pack() {
         const Score *scores = static_cast<const Score *>(data.scores) + first;
         const Code *labels = static_cast<const Code *>(data.codes) + first;
-        if (count < FILTERED || deepest > count / 4) return pack(scores, labels, [](int64_t i) { return Key(i); });
-        count = choose(scores);
-        pack(scores, labels, [places = chosen.data()](int64_t i) { return Key(places[i]); });
+        if (count < FILTERED || deepest > count / 4) {
+            if (count >= NARROW && --wide < 0 && pack_narrow(scores, labels)) return true;
+            pack(scores, labels, [](int64_t i) { return Key(i); });
+        } else {
+            count = choose(scores);
+            pack(scores, labels, [places = chosen.data()](int64_t i) { return Key(places[i]); });
+        }
+        return false;
+    }
+
+    // Sorts keys of 32 bits, in which the score is its distance from the best on a linear scale. Returns false if this
+    // leaves too few bits for scores, or some are not finite.
+    template <class Score, class Code> bool pack_narrow(const Score *scores, const Code *labels) {
+        int low_bits = 0;
+        while (low >> low_bits) ++low_bits;
+        const int bits = 32 - low_bits;
+        if (bits < low_bits - data.code_bits + 6) return false;  // Too many documents would share a key.
+        double most[2] = {scores[0], scores[0]}, least[2] = {scores[0], scores[0]}, odd[2] = {};
+        const auto see = [&](double score, int lane) {
+            most[lane] = score > most[lane] ? score : most[lane];
+            least[lane] = score < least[lane] ? score : least[lane];
+            odd[lane] += score * 0;  // NaN after NaN or infinity.
+        };
+        for (int64_t i = 1; i < count; i += 2) see(scores[i - 1], 0), see(scores[i], 1);
+        see(scores[count - 1], 0);
+        const double best = std::max(most[0], most[1]), range = best - std::min(least[0], least[1]);
+        const double scale = range > 0 ? double((1 << bits) - 1) / range : 0.0;
+        if (odd[0] + odd[1] != 0 || !(scale < 1e300) || !(range < 1e300)) return false;
+        uint32_t *keys = narrow.data();
+        const uint32_t flipped = uint32_t(flip);
+        const int score_shift = low_bits, code_at = code_shift, place_at = place_shift;
+        for (int64_t j = 0; j < count; ++j)
+            keys[j] = uint32_t(int32_t((best - double(scores[j])) * scale)) << score_shift |
+                      (uint32_t(labels[j]) ^ flipped) << code_at | uint32_t(j) << place_at;
+        data.sort_narrow(keys, count, nullptr);
+        std::copy(keys, keys + count, packed.data());
+        return true;
     }
 
     template <class Score, class Code, class Place> void pack(const Score *scores, const Code *labels, Place place_of) {
@@ -269,12 +311,39 @@ class Ranker {
         while (limit < count && agree(limit - 1, limit)) ++limit;
         ends[ended++] = limit;
         if (ended == limit) return limit;  // All scores differ.
+        if (data.score_bytes == 4 ? find_ends<float>(limit, ended) : find_ends<double>(limit, ended)) {
+            for (int64_t i = 0; data.ties == AVERAGE && i < ended; begin = ends[i++]) {
+                open[mixed] = {begin, ends[i]};
+                mixed += code_in(packed[begin]) != code_in(packed[ends[i] - 1]);
+            }
+            runs.assign(open.begin(), open.begin() + mixed);
+            return limit;
+        }
         for (int64_t i = 0; i < ended; begin = ends[i++]) {
             open[mixed] = {begin, ends[i]};
             mixed += data.ties == ORDER ? open[mixed].size() > 1 : code_in(packed[begin]) != code_in(packed[ends[i] - 1]);
         }
         for (int64_t i = 0; i < mixed; ++i) compare(open[i]);
         return limit;
+    }
+
+    // Finds the ends of runs of equal scores. Returns false and changes nothing if the keys have hidden a higher score.
+    template <class Score> bool find_ends(int64_t limit, int64_t &ended) {
+        const Score *scores = static_cast<const Score *>(data.scores) + first;
+        const Key places = low >> data.code_bits;
+        const int shift = place_shift;
+        double *whole = terms.data();
+        bool sorted = true;
+        for (int64_t i = 0; i < limit; ++i) whole[i] = scores[packed[i] >> shift & places];
+        for (int64_t i = 1; i < limit; ++i) sorted &= whole[i - 1] >= whole[i];
+        if (!sorted) return false;
+        ended = 0;
+        for (int64_t i = 1; i < limit; ++i) {
+            ends[ended] = i;
+            ended += whole[i - 1] != whole[i];
+        }
+        ends[ended++] = limit;
+        return true;
     }
 
     // Compares the exact scores of documents whose keys agree in all bits but the lowest.
@@ -287,6 +356,7 @@ class Ranker {
             return;
         }
         exact.clear();
+        disordered += run.size();
         for (int64_t i = run.begin; i < run.end; ++i) exact.emplace_back(whole_key(packed[i]), packed[i]);
         std::sort(exact.begin(), exact.end());
         for (int64_t i = run.begin; i < run.end; ++i) packed[i] = exact[i - run.begin].second;
