@@ -28,6 +28,8 @@ SCORES = {
     "heavy-tailed": lambda rng, n: rng.standard_cauchy(n) ** 3,
     "log-uniform": lambda rng, n: rng.choice([-1.0, 1.0], n) * 10.0 ** rng.uniform(-300, 300, n),
     "last bits": lambda rng, n: np.ldexp(2.0**52 + rng.integers(0, 3, n), -52),
+    "near ties": lambda rng, n: rng.choice(rng.normal(size=n // 3 + 1), n) * (1 + rng.integers(0, 2, n) * 2.0**-30),
+    "clusters": lambda rng, n: rng.choice([0.0, 1.0, 1e6], n) + rng.normal(size=n) * 1e-6,
     "upper half of the bits": lambda rng, n: 1 + rng.integers(0, 2**34, n) * 2.0**-52,
     "denormal": lambda rng, n: rng.integers(-40, 40, n) * TINY,
     "denormal and normal": lambda rng, n: rng.choice([TINY, -TINY, 2.3e-308, 1e-45, 0.0, 1.0], n),

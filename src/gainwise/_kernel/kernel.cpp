@@ -63,17 +63,23 @@ constexpr Key SIGN = Key(1) << 63;
 constexpr Key NOT_RETRIEVED = 0xFFF0000000000000;  // The key of -inf.
 constexpr Key NAN_BEFORE = 0x0008000000000000, NAN_FROM = 0xFFF8000000000000;  // Keys outside belong to NaN.
 constexpr int64_t FILTERED = 48;  // Shorter queries are sorted faster than filtered.
+constexpr int64_t NARROW = 32;    // Shorter queries are sorted faster by wide keys.
 constexpr int64_t LANES = 32;     // Smallest number of lanes of the filter, a multiple of the vector width.
 
 struct Decoder {  // Extracts the code from a key.
     Key mask, flip;
     int shift;
-    uint32_t operator()(Key key) const { return uint32_t((key >> shift & mask) ^ flip); }
+    template <class K> uint32_t operator()(K key) const { return uint32_t(key >> shift & K(mask)) ^ uint32_t(flip); }
 };
 
 struct Run {  // Documents with equal scores and different codes.
     int64_t begin, end;
     int64_t size() const { return end - begin; }
+};
+
+struct TiedPrecisions {  // The factors of the sum of precisions over a run.
+    int64_t begin, size;
+    double share, slope, start;
 };
 
 // Ascends as scores descend. -0.0 equals 0.0.
@@ -93,24 +99,25 @@ inline double score_of(Key key) {
 }
 
 // Adds up eight sums in parallel, as NumPy does for up to 128 numbers.
-inline double by_eights(const double *values, int64_t count) {
+template <class Term> double by_eights(Term term, int64_t begin, int64_t end) {
     double sums[8] = {};
-    int64_t i = 0;
-    for (; i + 8 <= count; i += 8)
-        for (int lane = 0; lane < 8; ++lane) sums[lane] += values[i + lane];
-    for (int lane = 0; i < count; ++i, ++lane) sums[lane] += values[i];
+    for (; begin + 8 <= end; begin += 8)
+        for (int lane = 0; lane < 8; ++lane) sums[lane] += term(begin + lane);
+    for (int lane = 0; begin < end; ++begin, ++lane) sums[lane] += term(begin);
     return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
-// Sums a row in the order of `row_sums` in ranking/rows.py. Overwrites the values.
-double row_sum(double *values, int64_t count) {
-    while (count > 1) {
+// Sums a row in the order of `row_sums` in ranking/rows.py. Writes the sums of its chunks to `sums`.
+template <class Term> double row_sum(Term term, int64_t count, double *sums) {
+    const auto add_chunks = [&](auto term) {
         int64_t chunks = 0;
-        for (int64_t start = 0; start < count; start += 128)
-            values[chunks++] = by_eights(values + start, std::min<int64_t>(128, count - start));
+        for (int64_t begin = 0; begin < count; begin += 128)
+            sums[chunks++] = by_eights(term, begin, std::min(begin + 128, count));
         count = chunks;
-    }
-    return count ? values[0] : 0.0;
+    };
+    add_chunks(term);
+    while (count > 1) add_chunks([=](int64_t i) { return sums[i]; });
+    return count ? sums[0] : 0.0;
 }
 
 // Sums numbers in the order of NumPy's reductions, here for `add.reduceat` after the first number.
@@ -120,7 +127,7 @@ double pairwise(const double *values, int64_t count) {
         return pairwise(values, half) + pairwise(values + half, count - half);
     }
     const int64_t eights = count / 8 * 8;
-    double sum = eights ? by_eights(values, eights) : 0.0;
+    double sum = eights ? by_eights([=](int64_t i) { return values[i]; }, 0, eights) : 0.0;
     for (int64_t i = eights; i < count; ++i) sum += values[i];
     return sum;
 }
@@ -163,55 +170,102 @@ class Ranker {
     int64_t row = 0, first = 0;  // The current query and its first document.
     int64_t count = 0;           // Its documents, later only those that can reach the deepest rank.
     Key low = 0;                 // The bits of a key that contain code and position.
-    int code_shift = 0, place_shift = 0;
+    int low_bits = 0, code_shift = 0, place_shift = 0;
+    int64_t wide = 0;  // Number of next queries that are sorted by wide keys.
     std::vector<Key> packed;
     std::vector<std::pair<Key, Key>> exact;
     std::vector<uint32_t> codes;  // In ranked order.
-    int64_t ranked = 0;                // Number of valid codes.
-    std::vector<Run> runs, open;       // Tied documents over whose orders metrics average, and candidates.
-    std::vector<int64_t> ends;
-    std::vector<uint32_t> chosen, lane_keys;
-    std::vector<int32_t> hits;
-    std::vector<double> terms, spare, tied, lanes;
+    int64_t ranked = 0;           // Number of valid codes.
+    std::vector<Run> runs;        // Tied documents over whose orders metrics average.
+    int64_t run_count = 0;
+    std::vector<uint32_t> chosen, lane_keys, narrow;
+    std::vector<uint32_t> ties;  // Ranks with the same score as the rank before, then a zero.
+    std::vector<int32_t> hits, certain;
+    std::vector<uint8_t> edges;
+    std::vector<TiedPrecisions> tied;
+    std::vector<double> terms, spare, more, lanes;
 
     void rank() {
         int place_bits = 1;
         while ((int64_t(1) << place_bits) <= count) ++place_bits;
-        low = (Key(1) << (place_bits + data.code_bits)) - 1;
+        low_bits = place_bits + data.code_bits;
+        low = (Key(1) << low_bits) - 1;
         code_shift = data.ties == ORDER ? 0 : place_bits;
         place_shift = data.ties == ORDER ? data.code_bits : 0;
         if (int64_t(packed.size()) < count) {
             packed.resize(count);
-            codes.resize(count);
-            terms.resize(count);
-            spare.resize(count);
-            ends.resize(count);
-            open.resize(count + 1);
-            chosen.resize(count);
-            hits.resize(count + 1);
+            edges.resize(count + 1);
+            for (auto *values : {&terms, &spare}) values->resize(count);
+            for (auto *values : {&hits, &certain}) values->resize(count + 1);
+            for (auto *values : {&codes, &chosen, &narrow, &ties}) values->resize(count + 1);
+            runs.resize(count / 2 + 1);
+            tied.resize(count / 2 + 1);
         }
-        data.score_bytes == 4 ? pack<float>() : pack<double>();
+        if (data.score_bytes == 4 ? pack<float>() : pack<double>()) return settle(narrow.data());
         if (count > 1) data.sort(packed.data(), count, nullptr);
         if (count) met_nan |= packed[0] < NAN_BEFORE || packed[count - 1] >= NAN_FROM;
         while (count && packed[count - 1] >= NOT_RETRIEVED) --count;
+        settle(packed.data());
+    }
+
+    // Finds ties among sorted keys and extracts the codes.
+    template <class K> void settle(K *keys) {
         ranked = std::min(deepest, count);
-        runs.clear();
-        if (ranked) ranked = find_runs(ranked);
-        std::transform(packed.data(), packed.data() + ranked, codes.data(), Decoder{codes_mask, flip, code_shift});
+        run_count = 0;
+        if (ranked) ranked = data.score_bytes == 4 ? find_runs<float>(keys, ranked) : find_runs<double>(keys, ranked);
+        std::transform(keys, keys + ranked, codes.data(), decoder());
     }
 
-    template <class Score> void pack() {
-        if (data.code_bytes == 1) pack<Score, uint8_t>();
-        if (data.code_bytes == 2) pack<Score, uint16_t>();
-        if (data.code_bytes == 4) pack<Score, uint32_t>();
+    // Writes the keys. Returns whether they are sorted already.
+    template <class Score> bool pack() {
+        if (data.code_bytes == 1) return pack<Score, uint8_t>();
+        if (data.code_bytes == 2) return pack<Score, uint16_t>();
+        return pack<Score, uint32_t>();
     }
 
-    template <class Score, class Code> void pack() {
+    template <class Score, class Code> bool pack() {
         const Score *scores = static_cast<const Score *>(data.scores) + first;
         const Code *labels = static_cast<const Code *>(data.codes) + first;
-        if (count < FILTERED || deepest > count / 4) return pack(scores, labels, [](int64_t i) { return Key(i); });
-        count = choose(scores);
-        pack(scores, labels, [places = chosen.data()](int64_t i) { return Key(places[i]); });
+        if (count < FILTERED || deepest > count / 4) {
+            if (count >= NARROW && --wide < 0 && pack_narrow(scores, labels)) return true;
+            pack(scores, labels, [](int64_t i) { return Key(i); });
+        } else {
+            count = choose(scores);
+            pack(scores, labels, [places = chosen.data()](int64_t i) { return Key(places[i]); });
+        }
+        return false;
+    }
+
+    // Sorts keys of 32 bits, in which the score is its distance from the best on a linear scale. Returns false if this
+    // leaves too few bits for scores, or some are not finite.
+    template <class Score, class Code> bool pack_narrow(const Score *scores, const Code *labels) {
+        const int bits = 32 - low_bits;
+        if (bits < low_bits - data.code_bits + 6) return false;  // Too many documents would share a key.
+        double most[8], least[8], sums[8] = {};  // Of eight lanes.
+        std::fill(most, most + 8, scores[0]);
+        std::fill(least, least + 8, scores[0]);
+        const auto see = [&](double score, int lane) {
+            most[lane] = score > most[lane] ? score : most[lane];
+            least[lane] = score < least[lane] ? score : least[lane];
+            sums[lane] += score;
+        };
+        int64_t i = 0;
+        for (; i + 8 <= count; i += 8)
+            for (int lane = 0; lane < 8; ++lane) see(scores[i + lane], lane);
+        for (int lane = 0; i < count; ++i, ++lane) see(scores[i], lane);
+        const double best = *std::max_element(most, most + 8), range = best - *std::min_element(least, least + 8);
+        const double scale = range > 0 ? double((1 << bits) - 1) / range : 0.0;
+        const double sum = by_eights([&](int64_t lane) { return sums[lane]; }, 0, 8);
+        // Without infinite scores, the sum is NaN only if a score is.
+        if (!(range < 1e300) || !(scale < 1e300) || sum != sum) return false;
+        uint32_t *keys = narrow.data();
+        const uint32_t flipped = uint32_t(flip);
+        const int score_shift = low_bits, code_at = code_shift, place_at = place_shift;
+        for (int64_t j = 0; j < count; ++j)
+            keys[j] = uint32_t(int32_t((best - double(scores[j])) * scale)) << score_shift |
+                      (uint32_t(labels[j]) ^ flipped) << code_at | uint32_t(j) << place_at;
+        data.sort_narrow(keys, count, nullptr);
+        return true;
     }
 
     template <class Score, class Code, class Place> void pack(const Score *scores, const Code *labels, Place place_of) {
@@ -252,51 +306,69 @@ class Ranker {
         return end - chosen.data();
     }
 
-    uint32_t code_in(Key key) const { return Decoder{codes_mask, flip, code_shift}(key); }
-
-    bool agree(int64_t i, int64_t j) const { return (packed[i] ^ packed[j]) <= low; }
+    Decoder decoder() const { return {codes_mask, flip, code_shift}; }
 
     // Finds the runs that begin before `limit`, and corrects the order of documents whose scores differ only in the
     // lowest bits. Returns the rank up to which the order is correct: `limit`, or the end of the last of these runs.
-    // There are no branches for single documents, because the processor cannot predict the end of a run. There are none
-    // for runs with one code either, because their order is irrelevant.
-    int64_t find_runs(int64_t limit) {
-        int64_t ended = 0, begin = 0, mixed = 0;
+    // There are no branches for single documents, because the processor cannot predict the end of a run.
+    template <class Score, class K> int64_t find_runs(K *keys, int64_t limit) {
+        while (limit < count && (keys[limit - 1] ^ keys[limit]) <= K(low)) ++limit;
+        const int shift = low_bits;
+        K closest = 0;  // Its highest bit is set if the scores of two neighbors agree.
+        for (int64_t i = 1; i < limit; ++i) closest |= K((keys[i - 1] ^ keys[i]) >> shift) - 1;
+        if (!(closest >> (8 * sizeof(K) - 1))) return limit;
+        uint32_t *rank = ties.data();
+        int64_t tied = 0;
         for (int64_t i = 1; i < limit; ++i) {
-            ends[ended] = i;
-            ended += !agree(i - 1, i);
+            rank[tied] = uint32_t(i);
+            tied += (keys[i - 1] ^ keys[i]) >> shift == 0;
         }
-        while (limit < count && agree(limit - 1, limit)) ++limit;
-        ends[ended++] = limit;
-        if (ended == limit) return limit;  // All scores differ.
-        for (int64_t i = 0; i < ended; begin = ends[i++]) {
-            open[mixed] = {begin, ends[i]};
-            mixed += data.ties == ORDER ? open[mixed].size() > 1 : code_in(packed[begin]) != code_in(packed[ends[i] - 1]);
-        }
-        for (int64_t i = 0; i < mixed; ++i) compare(open[i]);
+        rank[tied] = 0;
+        const Score *scores = static_cast<const Score *>(data.scores) + first;
+        const auto score = [=, places = K(low >> data.code_bits), place_at = place_shift](int64_t i) {
+            return scores[keys[i] >> place_at & places];
+        };
+        bool exact_ties = true;
+        for (int64_t i = 0; i < tied; ++i) exact_ties &= score(rank[i]) == score(int64_t(rank[i]) - 1);
+        if (!exact_ties) tied = compare(keys, tied);
+        if (data.ties == AVERAGE) collect_runs(keys, tied);
         return limit;
     }
 
-    // Compares the exact scores of documents whose keys agree in all bits but the lowest.
-    void compare(Run run) {
-        const Key key = whole_key(packed[run.begin]);
-        bool same = true;
-        for (int64_t i = run.begin + 1; i < run.end; ++i) same &= whole_key(packed[i]) == key;
-        if (same) {
-            if (data.ties == AVERAGE) runs.push_back(run);
-            return;
+    // Sorts documents whose keys agree in all bits but the lowest by their exact scores, and removes ranks from `ties`
+    // whose score differs from the one before. Returns the number of the others.
+    template <class K> int64_t compare(K *keys, int64_t tied) {
+        uint32_t *rank = ties.data();
+        int64_t kept = 0;
+        for (int64_t i = 0; i < tied;) {
+            K *begin = keys + rank[i] - 1, *end = begin + 2;
+            while (rank[++i] == end - keys) ++end;
+            exact.clear();
+            for (K *key = begin; key < end; ++key) exact.emplace_back(whole_key(*key), *key);
+            std::sort(exact.begin(), exact.end());
+            for (int64_t j = 0; j < end - begin; ++j) {
+                begin[j] = K(exact[j].second);
+                rank[kept] = uint32_t(begin - keys + j);
+                kept += j && exact[j].first == exact[j - 1].first;
+            }
         }
-        exact.clear();
-        for (int64_t i = run.begin; i < run.end; ++i) exact.emplace_back(whole_key(packed[i]), packed[i]);
-        std::sort(exact.begin(), exact.end());
-        for (int64_t i = run.begin; i < run.end; ++i) packed[i] = exact[i - run.begin].second;
-        if (data.ties != AVERAGE) return;
-        int64_t end;
-        for (int64_t begin = run.begin; begin < run.end; begin = end) {
-            end = begin + 1;
-            while (end < run.end && exact[end - run.begin].first == exact[begin - run.begin].first) ++end;
-            if (code_in(packed[begin]) != code_in(packed[end - 1])) runs.push_back({begin, end});
+        rank[kept] = 0;
+        if (sizeof(K) < sizeof(Key) && tied - kept > count / 8) wide = 64;
+        return kept;
+    }
+
+    // Writes the runs of tied documents that have different codes.
+    template <class K> void collect_runs(const K *keys, int64_t tied) {
+        const uint32_t *rank = ties.data();
+        const Decoder code_in = decoder();
+        int64_t begin = int64_t(rank[0]) - 1, mixed = 0;
+        for (int64_t i = 0; i < tied; ++i) {
+            const int64_t end = int64_t(rank[i]) + 1, next = rank[i + 1];
+            runs[mixed] = {begin, end};
+            mixed += int(next != end) & int(code_in(keys[begin]) != code_in(keys[end - 1]));
+            begin = next != end ? next - 1 : begin;
         }
+        run_count = mixed;
     }
 
     Key whole_key(Key key) const {
@@ -320,8 +392,7 @@ class Ranker {
             write(ask, column, more ? sum + more[column] : sum);
         }
         if (column == ask.cutoffs) return;
-        for (int64_t i = 0; i < depth; ++i) spare[i] = term(i);
-        sum = row_sum(spare.data(), depth);
+        sum = row_sum(term, depth, spare.data());
         for (; column < ask.cutoffs; ++column) write(ask, column, more ? sum + more[column] : sum);
     }
 
@@ -329,12 +400,12 @@ class Ranker {
     void gains(const Ask &ask, int64_t depth) {
         const double *table = ask.table, *discount = ask.by_rank;
         const uint32_t *code = codes.data();
-        if (runs.empty() || runs[0].begin >= depth)
+        if (!run_count || runs[0].begin >= depth)
             return write_sums(ask, depth, [=](int64_t i) { return table[code[i]] * discount[i]; });
         double *gain = terms.data();
         for (int64_t i = 0; i < depth; ++i) gain[i] = table[code[i]];
-        for (const Run &run : runs) {
-            if (run.begin >= depth) break;
+        for (int64_t number = 0; number < run_count && runs[number].begin < depth; ++number) {
+            const Run run = runs[number];
             for (int64_t i = 0; i < run.size(); ++i) spare[i] = table[code[run.begin + i]];
             const double mean = (spare[0] + pairwise(spare.data() + 1, run.size() - 1)) / double(run.size());
             std::fill(gain + run.begin, gain + std::min(run.end, depth), mean);
@@ -342,38 +413,71 @@ class Ranker {
         write_sums(ask, depth, [=](int64_t i) { return gain[i] * discount[i]; });
     }
 
-    // Sums precisions at relevant documents. See `TiedPrecisions` in average_precision.py for runs.
+    // Sums precisions at relevant documents. See `_sum_tied_precisions` in average_precision.py for runs.
     void precisions(const Ask &ask, int64_t depth) {
         const uint32_t least = ask.code, *code = codes.data();
         const double *inverse = ask.by_rank;
-        double *term = terms.data();
-        int32_t relevant = 0, *up_to = hits.data();  // Number of relevant documents by number of ranks.
-        for (int64_t i = 0; i < (runs.empty() ? depth : ranked); ++i) up_to[i + 1] = relevant += code[i] >= least;
-        for (int64_t i = 0; i < depth; ++i) term[i] = double(up_to[i + 1] & -int32_t(code[i] >= least)) * inverse[i];
-        tied.assign(ask.cutoffs, 0.0);
-        for (const Run &run : runs) {
-            if (run.begin >= depth) break;
-            const int64_t size = run.size(), earlier = up_to[run.begin], r = up_to[run.end] - earlier;
-            if (r == 0 || r == size) continue;  // Every order gives the same value.
-            std::fill(term + run.begin, term + run.end, 0.0);
-            const double share = double(r) / double(size), slope = double(r - 1) / double(size - 1);
-            const double start = double(earlier + 1) - slope * double(run.begin + 1);
-            for (int64_t column = 0; column < ask.cutoffs; ++column) {
-                const int64_t places = std::max<int64_t>(std::min(ask.ranks[column] - run.begin, size), 0);
-                const int64_t end = run.begin + places;
-                const double harmonic = (ask.high[end] - ask.high[run.begin]) + (ask.low[end] - ask.low[run.begin]);
-                tied[column] += share * (slope * double(places) + start * harmonic);
+        int32_t relevant = 0, *hit = certain.data();  // 0 unless the document is relevant and outside of runs.
+        int64_t mixed = 0;
+        if (run_count && runs[0].begin < depth) {
+            mixed = tie_precisions(ask, depth);
+        } else {
+            for (int64_t i = 0; i < depth; ++i) {
+                relevant += code[i] >= least;
+                hit[i] = relevant & -int32_t(code[i] >= least);
             }
         }
-        write_sums(ask, depth, [=](int64_t i) { return term[i]; }, tied.data());
+        more.resize(ask.cutoffs);
+        for (int64_t column = 0; column < ask.cutoffs; ++column) {
+            double sum = 0;
+            for (const TiedPrecisions *run = tied.data(), *end = run + mixed; run < end; ++run) {
+                const int64_t places = std::max<int64_t>(std::min(ask.ranks[column] - run->begin, run->size), 0);
+                const int64_t last = run->begin + places;
+                const double harmonic = (ask.high[last] - ask.high[run->begin]) + (ask.low[last] - ask.low[run->begin]);
+                sum += run->share * (run->slope * double(places) + run->start * harmonic);
+            }
+            more[column] = sum;
+        }
+        write_sums(ask, depth, [=](int64_t i) { return double(hit[i]) * inverse[i]; }, more.data());
+    }
+
+    // Writes the runs with relevant and other documents to `tied`, and the ranks of certain hits. Returns the number of
+    // these runs.
+    int64_t tie_precisions(const Ask &ask, int64_t depth) {
+        const uint32_t least = ask.code, *code = codes.data();
+        uint8_t *edge = edges.data();
+        std::fill(edge, edge + ranked + 1, uint8_t(0));
+        const Run *end = runs.data();
+        for (; end < runs.data() + run_count && end->begin < depth; ++end) {
+            // Codes ascend within a run. If the first document is relevant, every order gives the same value.
+            const bool uncertain = code[end->begin] < least;
+            edge[end->begin] ^= uint8_t(uncertain);
+            edge[end->end] ^= uint8_t(uncertain);
+        }
+        int32_t relevant = 0, outside = 1, *hit = certain.data(), *up_to = hits.data();
+        for (int64_t i = 0; i < ranked; ++i) {
+            const int32_t is_relevant = code[i] >= least;
+            up_to[i + 1] = relevant += is_relevant;
+            outside ^= edge[i];
+            hit[i] = relevant & -(is_relevant & outside);
+        }
+        int64_t mixed = 0;
+        for (const Run *run = runs.data(); run < end; ++run) {
+            const int64_t size = run->size(), earlier = up_to[run->begin], r = up_to[run->end] - earlier;
+            const double share = double(r) / double(size), slope = double(r - 1) / double(size - 1);
+            tied[mixed] = {run->begin, size, share, slope, double(earlier + 1) - slope * double(run->begin + 1)};
+            mixed += int(r > 0) & int(r < size);
+        }
+        return mixed;
     }
 
     // Evaluates the rank of the first relevant document. See relevance.py for runs.
     void first_relevant(const Ask &ask, int64_t depth) {
         int64_t rank = 0;
         while (rank < ranked && codes[rank] < uint32_t(ask.code)) ++rank;
-        const auto run = std::find_if(runs.begin(), runs.end(), [=](const Run &one) { return rank < one.end; });
-        if (rank == ranked || run == runs.end() || run->begin > rank || run->begin >= depth) {
+        const auto end = runs.cbegin() + run_count;
+        const auto run = std::find_if(runs.cbegin(), end, [=](const Run &one) { return rank < one.end; });
+        if (rank == ranked || run == end || run->begin > rank || run->begin >= depth) {
             for (int64_t column = 0; column < ask.cutoffs; ++column)
                 write(ask, column, rank < std::min(ask.ranks[column], ranked) ? 1.0 / ask.by_rank[rank] : 0.0);
             return;
@@ -387,7 +491,7 @@ class Ranker {
                 terms[i] = none_before * (double(relevant) / left) / ask.by_rank[run->begin + i];
                 none_before *= double(run->size() - i - relevant) / left;
             }
-            write(ask, column, row_sum(terms.data(), places));
+            write(ask, column, row_sum([values = terms.data()](int64_t i) { return values[i]; }, places, spare.data()));
         }
     }
 };
