@@ -6,8 +6,8 @@ The script adds a section to the page that `calibration.py` writes, and uses the
 decision to ship a candidate that in truth loses more than the margin under some metric, or gains under none. In
 segments, a `genuine`, an `agree` or a lead is false if it is wrong in any segment, under any metric.
 
-Finalists are chosen as the guide to experiments advises: every recipe is trained once, and the best three on the
-validation set by each metric are trained again with several repeats. The full design trains every recipe with as many repeats.
+Finalists are chosen as in an experiment: every recipe is trained once, and the best three on the validation set by each
+metric are trained again with several repeats. The full design trains every recipe with as many repeats.
 
 The rates of each cell are stored in a JSON file next to the page, so an interrupted calibration continues.
 """

@@ -135,6 +135,7 @@ EXPERIMENTS = [
     (with_folds(lambda folds: {"folds": folds[0]}), "folds", "single one", TypeError),
     ({"metrics": "mrr(empty=skip,min_label=9)"}, "min_label=9", "No query has"),
     (with_folds(lambda folds: {"folds": [weighted(folds[0], 1), *folds[1:]]}), "fold 2", "no weight"),
+    (with_folds(lambda folds: {"folds": folds, "repeats": {"finalists": 3}}), "finalists", "with folds"),
     (
         with_folds(lambda folds: {"folds": folds, "segments": [str(place % 51) for place in range(100)]}),
         "segments",
@@ -143,6 +144,10 @@ EXPERIMENTS = [
 ]
 REPEATS = [
     *values({key: its for key, its in VALUES.items() if key != "threads"}),
+    ({"repeats": {"finalists": 1}}, "repeats.finalists", "got 1"),
+    ({"repeats": {"finalist": 5}}, "repeats.finalist", "not permitted"),
+    ({"repeats": {"keep": 5}}, "repeats.finalists", "missing"),
+    ({"repeats": {"finalists": 5, "baseline": "Z"}}, "repeats.baseline", "'Z'"),
     ({"repeats": 3, "vary": "data"}, "vary", "got 'data'"),
     ({"vary": "queries"}, "vary", "without repeats"),
     ({"seed": int("9" * 400)}, "seed", "2147483647"),
@@ -178,6 +183,7 @@ FILES = [
     ("x = [", "", "of document"),
     (top("metrcs = ['mrr']"), "metrcs", "not permitted"),
     (top("metrics = ['ndgc_exp@10']"), "metrics", "mean 'ndcg_exp@10'"),
+    (top("repeats = {finalists = 3, baseline = 'x'}"), "repeats.baseline", "'x'"),
     (data("").partition("[[")[2].join(("[[", "")), "data", "missing"),
     (f"[data]\n{SIMULATED}", "candidates", "required"),
     (f"[data]\n{SIMULATED}\n[candidates]\nname = 'x'", "candidates", "valid list"),
@@ -230,7 +236,7 @@ CALLS = [
     *rows("run", lambda it, make, *_: run(make(**one()), **it), [({"jobs": 0}, "jobs", "at least 1")]),
     *rows("k_folds", lambda it, *_: k_folds(simulate(2, seed=1), it), [(3, "2 queries", "3 folds")]),
     *rows("repeats", lambda it, make, *_: make(repeats=it), [
-        ("two", "repeats", "'two'"), ({"count": 3}, "repeats", "valid integer"),
+        ("two", "repeats", "'two'"), ({"finalists": 3, "keep": "x"}, "repeats.keep", "'x'"),
     ]),
     *rows("load", lambda it, *given: Experiment.load(given[-1]), [(None, "", "no experiment", FileNotFoundError)]),
 ]  # fmt: skip

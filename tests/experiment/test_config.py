@@ -139,10 +139,12 @@ candidates = [
 
 class TestRepeats:
     def test_keys_and_arguments(self, tmp_path):
-        path = write_toml(tmp_path, f"{REPEATS}repeats = 3\n[data]\n{SIMULATED}")
-        assert Experiment.from_toml(path).plan.repeats == 3
+        line = 'repeats = {finalists = 3, keep = 1, baseline = "one"}'
+        path = write_toml(tmp_path, f"{REPEATS}{line}\n[data]\n{SIMULATED}")
+        plan = Experiment.from_toml(path).plan
+        assert plan.repeats.model_dump() == {"count": 1, "finalists": 3, "keep": 1, "baseline": "one"}
         plan = Experiment.from_toml(path, repeats=4, vary="queries").plan
-        assert (plan.repeats, plan.vary) == (4, "queries")
+        assert (plan.repeats.number, plan.repeats.finalists, plan.vary) == (4, None, "queries")
 
 
 def test_all_mistakes_are_reported_at_once(tmp_path):

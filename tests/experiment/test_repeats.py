@@ -1,4 +1,4 @@
-"""Candidates trained several times: recipes, resampled queries, clusters, segments, the model to deploy."""
+"""Candidates trained several times: recipes, finalists, resampled queries, clusters, segments, the model to deploy."""
 
 from __future__ import annotations
 
@@ -109,6 +109,34 @@ class TestResampledQueries:
     def test_are_stated(self, resampled):
         assert "resampled training queries" in resampled.result.verdict.text
         assert "resampled queries" in resampled.result.comparison.notes[0]
+
+
+class TestFinalists:
+    @pytest.fixture
+    def many(self, recipes):
+        params = [{"num_leaves": 3, "feature_fraction": 0.3}, {"num_leaves": 2, "feature_fraction": 0.2}]
+        return [*recipes, *(Candidate(name, "lightgbm", its) for name, its in zip("CD", params, strict=True))]
+
+    def test_are_chosen_on_validation_and_trained_anew(self, make, many, trained, tmp_path, parts):
+        once = run(make(candidates=many))
+        compared, best = once.curves[once.curves["compared"]], {"D"}
+        for metric in METRICS[:2]:
+            best.add(compared[compared["metric"] == metric].set_index("candidate")["value"].idxmax())
+        trained.clear()
+        directory, repeats = tmp_path / "run", {"finalists": 3, "keep": 1, "baseline": "D"}
+        result = run(make(directory, candidates=many, repeats=repeats))
+        assert set(result.candidates) == best < set("ABCD")
+        assert sorted(trained) == sorted([*"ABCD", *(f"{it} (repeat {number})" for it in best for number in REPEATS)])
+        assert result.finalists["finalist"].to_dict() == {name: name in best for name in "ABCD"}
+        assert result.comparison.repeats["D"]["mrr"].shape[1] == 3  # The first training is not counted.
+        assert "baseline D" in result.summary()
+        with pytest.raises(KeyError, match="was trained once"):
+            result.load_model((set("ABCD") - best).pop(), repeat=1)
+        turned = RankingData(parts.test.features, parts.test.labels[::-1], qid=parts.test.qid)
+        assert run(make(candidates=many, repeats=repeats, test=turned)).candidates == result.candidates
+        trained.clear()
+        assert run(make(directory, candidates=many, repeats=3)).candidates == ("A", "B", "C", "D")
+        assert len(trained) == 3 * (4 - len(best))
 
 
 def test_folds_and_repeats(make, recipes, parts, tmp_path):

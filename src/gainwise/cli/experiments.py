@@ -67,6 +67,7 @@ def run(
             "choice_loss": result.choice_loss,
             "stopping_loss": result.stopping_loss,
             "repeats": result.repeat_values.reset_index(),
+            "finalists": result.finalists.to_dict("index"),
             "failures": result.failures,
         }
         print_json(summary)

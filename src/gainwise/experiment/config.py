@@ -28,6 +28,7 @@ from pydantic import (
 )
 
 from .._common.arrays import nearest
+from .._common.text import join_names
 from .._common.validation import validate_name
 from ..comparison.compare import DEFAULT_METRICS
 from ..comparison.panel import validate_primary, validate_seed
@@ -66,7 +67,7 @@ def parse_config(model: type[Model], values: Any) -> Model:
 
 
 def _format_mistake(mistake: Any) -> str:
-    place = ".".join(map(str, mistake["loc"]))
+    place = ".".join(map(str, mistake["loc"])).replace("repeats.count", "repeats")
     if mistake["type"] != "value_error":
         return f"{place}: {mistake['msg']}, got {mistake['input']!r:.80}"
     message = str(mistake["ctx"]["error"])
@@ -313,11 +314,46 @@ def validate_stop_by(stop_by: Any, metrics: Sequence[Metric]) -> str:
     raise ValueError(f"stop_by must be one of {', '.join(names)}, got {str(stop_by)!r}{nearest(str(stop_by), names)}")
 
 
-def _validate_repeats(repeats: int) -> int:
-    if repeats != 1 and not 3 <= repeats <= MAX_REPEATS:
-        fix = "Use 5, or 10 for differences near 0.01."
-        raise ValueError(f"repeats must be 1, or from 3 to {MAX_REPEATS}, got {repeats}. {fix}")
-    return repeats
+class Repeats(StrictModel):
+    """How often each candidate is trained.
+
+    Attributes
+    ----------
+    count : int
+        Repeats of each candidate. 1 trains every candidate once with its own seed.
+    finalists : int or None
+        Repeats of the finalists only. Every candidate is trained once first.
+    keep : int
+        Number of the best candidates on the validation set, by each primary metric, that are finalists.
+    baseline : str or None
+        Candidate that is always a finalist.
+    """
+
+    count: Integer = 1
+    finalists: Annotated[Integer, Field(ge=3, le=MAX_REPEATS)] | None = None
+    keep: Annotated[Integer, Field(ge=1)] = 3
+    baseline: str | None = None
+
+    @model_validator(mode="after")
+    def _validate_together(self) -> Repeats:
+        if self.count != 1 and not 3 <= self.count <= MAX_REPEATS:
+            fix = "Use 5, or 10 for differences near 0.01."
+            raise ValueError(f"must be 1, or from 3 to {MAX_REPEATS}, got {self.count}. {fix}")
+        if self.finalists is None and (self.keep != 3 or self.baseline is not None):
+            raise ValueError("repeats.finalists is missing. Write {'finalists': 5} for five repeats of each finalist.")
+        return self
+
+    @property
+    def number(self) -> int:
+        """Repeats of each compared candidate."""
+        return self.finalists or self.count
+
+
+def _read_repeats(value: Any) -> Any:
+    """Return a number of repeats as a table."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    return value if isinstance(value, Repeats) else {"count": value}
 
 
 class ExperimentConfig(StrictModel):
@@ -334,7 +370,7 @@ class ExperimentConfig(StrictModel):
     num_boost_round: Rounds = 100
     early_stopping_rounds: Patience = 0
     threads: Threads = 1
-    repeats: Annotated[Integer, AfterValidator(_validate_repeats)] = 1
+    repeats: Annotated[Repeats, BeforeValidator(_read_repeats)] = Repeats()
     vary: Literal["seed", "queries"] = "seed"
 
     @field_validator("metrics", "primary", "stop_by", mode="before")
@@ -354,6 +390,10 @@ class ExperimentConfig(StrictModel):
     @model_validator(mode="after")
     def _validate_together(self) -> ExperimentConfig:
         validate_seed(self.seed, self.draws, self.alpha)
-        if self.vary != "seed" and self.repeats == 1:
+        if self.vary != "seed" and self.repeats.number == 1:
             raise ValueError(f"vary must be 'seed' without repeats, got {self.vary!r}. Pass repeats=5, for example.")
+        names, baseline = [candidate.name for candidate in self.candidates], self.repeats.baseline
+        if baseline is not None and baseline not in names:
+            hint = nearest(baseline, names) or f" (candidates: {join_names(names)})"
+            raise ValueError(f"repeats.baseline must be a candidate, got {baseline!r}{hint}")
         return self

@@ -94,8 +94,9 @@ class Experiment:
         Stop if *no* metric has improved for this many rounds. 0 trains all rounds.
     threads : int, default 1
         Threads of each training. Several trainings run at a time.
-    repeats : int, default 1
-        Number of trainings of each candidate, 1 or at least 3.
+    repeats : int or mapping, default 1
+        Number of trainings of each candidate, 1 or at least 3. A mapping such as ``{"finalists": 5, "keep": 3}``
+        repeats only the best candidates on the validation set.
     vary : {"seed", "queries"}, default "seed"
         Difference between repeats: the seed, or the seed and a bootstrap sample of the training queries.
     groups : str, optional
@@ -152,7 +153,7 @@ class Experiment:
         num_boost_round: int = 100,
         early_stopping_rounds: int = 0,
         threads: int = 1,
-        repeats: int = 1,
+        repeats: int | Mapping[str, int | str] = 1,
         vary: str = "seed",
         groups: str | None = None,
         clusters: OfQueries | None = None,
@@ -171,6 +172,8 @@ class Experiment:
             with prefix_errors(f"candidate {candidate.name!r}: "):
                 get_trainer(candidate.library).validate_parameters(candidate)
         self._parts, divided = divide(train, valid, test, folds, groups)
+        if config.repeats.finalists and len(divided) > 1:
+            raise ValueError("repeats.finalists must be None with folds. Pass repeats=5 to repeat all candidates.")
         self.directory = None if directory is None else Path(directory)
         tests = [self._parts[fold.test] for fold in divided]
         ids = [name for part in tests for name in part.query_ids.tolist()]
@@ -244,7 +247,8 @@ class Experiment:
             raise ValueError(f"{directory}: experiment.json cannot be read: {error}") from None
         if plan is None:
             raise FileNotFoundError(f"{directory} contains no experiment, because it has no experiment.json.")
-        trainings, damage = _load_trainings(storage, plan, plan.list_units())
+        units = [*plan.list_first_units(), *plan.list_units()]
+        trainings, damage = _load_trainings(storage, plan, units)
         _validate_unchanged(plan, trainings)
         result = create_result(storage, plan, trainings, storage.directory, damage)
         _load_selection(storage, result)
@@ -291,7 +295,11 @@ class Experiment:
             storage = Storage(Path(directory))
             self._write_plan(storage)
             storage.remove_leftovers()
-            trainings = self._train(storage, self.plan.list_units(), jobs, progress)
+            first = self.plan.list_first_units()
+            trainings = self._train(storage, first, jobs, progress) if first else {}
+            curves = {unit.candidate.name: trainings[unit.slug].curves for unit in first if unit.slug in trainings}
+            units = self.plan.list_units(self.plan.list_finalists(curves))
+            trainings |= self._train(storage, units, jobs, progress)
             result = create_result(storage, self.plan, trainings, self.directory)
             if result.failures and not allow_incomplete:
                 place = "`result` of this error" if self.directory is None else self.directory
@@ -470,18 +478,21 @@ def create_result(
         }
     candidates: dict[str, RepeatedTrainings] = {}
     failures: dict[str, str] = {}
+    first_units = {unit.candidate.name: unit for unit in plan.list_first_units()}
+    first = {name: trainings[unit.slug].curves for name, unit in first_units.items() if unit.slug in trainings}
+    finalists = plan.list_finalists(first)
     for name in (candidate.name for candidate in plan.candidates):
-        units = plan.list_units([name])
+        units = plan.list_units([name]) if name in finalists else [first_units[name]]
         missing = [unit for unit in units if unit.slug not in trainings]
         if missing:
             reasons = [damage.get(unit.slug) or storage.describe_unfinished(unit) for unit in missing]
             pairs = zip(missing, reasons, strict=True)
             failures[name] = "\n".join(f"{unit}: {reason.strip()}" for unit, reason in pairs)
-        else:
+        elif name in finalists:
             compared, folds = [trainings[unit.slug] for unit in units], len(plan.folds)
             candidates[name] = [compared[place : place + folds] for place in range(0, len(compared), folds)]
     if not candidates:
         lines = {name: get_last_line(text) for name, text in failures.items()}
         reason = "; ".join(line if line.startswith(name) else f"{name}: {line}" for name, line in lines.items())
         raise IncompleteError(f"no candidate is finished: {reason}", failures)
-    return ExperimentResult(plan, candidates, failures, directory, models)
+    return ExperimentResult(plan, candidates, failures, directory, first=first, model_files=models)

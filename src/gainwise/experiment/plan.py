@@ -12,10 +12,11 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Annotated, Any
 
 import numpy as np
+import pandas as pd
 from pydantic import Field, model_validator
 
 from .._common.arrays import find_best
-from .._common.text import printable
+from .._common.text import natural_order, printable
 from .._common.typing import Floats
 from .._common.validation import validate_integer
 from ..data import RankingData
@@ -25,7 +26,7 @@ from ..metrics.base import Metric, list_metric_columns, origin_of
 from ..metrics.names import parse_metrics
 from .config import BALANCED, MAX_SEED, Candidate, ExperimentConfig, StrictModel, parse_config
 
-FORMAT = 9
+FORMAT = 8
 """Version of the files in the directory."""
 
 Parts = Mapping[str, RankingData]
@@ -349,10 +350,14 @@ class ExperimentPlan(ExperimentConfig):
             return find_balanced_round(curves, [self.names.index(metric) for metric in self.primary_metrics])
         return find_best_rounds(curves)[self.names.index(stop_by)]
 
+    def list_first_units(self) -> list[Unit]:
+        """Return the trainings that choose finalists, if any."""
+        return [Unit(candidate, self.folds[0]) for candidate in self.candidates if self.repeats.finalists]
+
     def list_units(self, names: Container[str] | None = None) -> list[Unit]:
         """Return the compared trainings of all or some candidates: repeat after repeat, with the folds of each."""
-        resampled = self.vary == "queries"
-        repeats = range(1, self.repeats + 1) if self.repeats > 1 else (0,)
+        number, resampled = self.repeats.number, self.vary == "queries"
+        repeats = range(1, number + 1) if number > 1 else (0,)
         return [
             Unit(candidate, fold, repeat, resampled)
             for candidate in self.candidates
@@ -360,6 +365,31 @@ class ExperimentPlan(ExperimentConfig):
             for repeat in repeats
             for fold in self.folds
         ]
+
+    def list_finalists(self, curves: Mapping[str, Floats]) -> list[str]:
+        """Return the names of the candidates to compare: the finalists, or all without finalists."""
+        if not self.repeats.finalists:
+            return [candidate.name for candidate in self.candidates]
+        table = self.create_finalist_table(curves)
+        return [str(name) for name in table.index[table["finalist"]]]
+
+    def create_finalist_table(self, curves: Mapping[str, Floats]) -> pd.DataFrame:
+        """Return by candidate `valid M` for each primary metric M, and `finalist`, from the curves of all candidates.
+
+        A finalist is one of the best `keep` candidates on the validation set by a primary metric, at its compared
+        round, or the baseline. The test set is not used.
+        """
+        names = natural_order(curves)
+        table = pd.DataFrame(index=pd.Index(names, name="candidate"))
+        finalists = {self.repeats.baseline}
+        for metric in self.primary_metrics:
+            column = self.names.index(metric)
+            values = {name: curves[name][self.choose_round(curves[name]) - 1, column] for name in names}
+            table[f"valid {metric}"] = pd.Series(values, dtype=float)
+            best = sorted(names, key=values.__getitem__, reverse=self.metrics[column].higher_is_better)
+            finalists.update(best[: self.repeats.keep])
+        table["finalist"] = [name in finalists for name in names]
+        return table
 
     def describe_unit(self, unit: Unit) -> dict[str, Any]:
         """Return everything that the result of a training depends on, as JSON values."""

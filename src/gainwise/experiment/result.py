@@ -110,6 +110,8 @@ class ExperimentResult:
         Reasons why the others are not finished.
     directory : Path, optional
         Directory of the models.
+    first : mapping of candidate to ndarray, optional
+        Curves of the trainings that chose finalists.
     model_files : mapping of slug to bytes, optional
         Models in memory, if there is no directory.
     selection : Selection, optional
@@ -136,6 +138,7 @@ class ExperimentResult:
     trainings: Mapping[str, RepeatedTrainings]
     failures: Mapping[str, str] = field(default_factory=dict)
     directory: Path | None = None
+    first: Mapping[str, Floats] = field(default_factory=dict)
     model_files: Mapping[str, bytes] = field(default_factory=dict)
     selection: Selection | None = None
     unselected: str = ""
@@ -184,7 +187,7 @@ class ExperimentResult:
         """Return why the record of a selection does not apply to these trainings, or an empty string."""
         name = selection.candidate
         if name not in self.trainings:
-            reason = self.missing.get(name, "it is not a candidate")
+            reason = self.missing.get(name, "it is not among the finalists of the other trainings")
             return f"{name!r} was selected, but cannot be loaded: {reason}"
         now = self.record_selection(name)
         if now != selection.model_copy(update={"missing": now.missing}):
@@ -242,6 +245,14 @@ class ExperimentResult:
             for number, folds in enumerate(repeats, 1 if len(repeats) > 1 else 0):
                 yield from ((name, number, training) for training in folds)
 
+    @property
+    def finalists(self) -> pd.DataFrame:
+        """Validation results of the candidates that were trained once to choose finalists.
+
+        One row per candidate: `valid M` for each primary metric M, and `finalist`. Empty without finalists.
+        """
+        return self.plan.create_finalist_table(self.first)
+
     @cached_property
     def curves(self) -> pd.DataFrame:
         """Every metric after every round on the validation set, for every compared training.
@@ -279,7 +290,7 @@ class ExperimentResult:
         }
         index = pd.MultiIndex.from_tuples(rows, names=["candidate", "repeat", "fold"])
         frame = pd.DataFrame(list(rows.values()), index, list(self.plan.names))
-        levels = {"repeat": self.plan.repeats > 1, "fold": len(self.plan.folds) > 1}
+        levels = {"repeat": self.plan.repeats.number > 1, "fold": len(self.plan.folds) > 1}
         return frame.droplevel([level for level, is_needed in levels.items() if not is_needed])
 
     @cached_property
@@ -376,9 +387,11 @@ class ExperimentResult:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Remarks on repeats and folds, which the comparison and its reports contain too."""
+        """Remarks on finalists, repeats and folds, which the comparison and its reports contain too."""
         notes = [f"No candidate is selected: {self.unselected.removesuffix('.')}"] if self.unselected else []
-        folds = len(self.plan.folds)
+        repeats, folds = self.plan.repeats, len(self.plan.folds)
+        if not self.finalists.empty:
+            notes.append(self._describe_finalists())
         if self.identical:
             notes.append(
                 f"All repeats of {join_names(self.identical, MAX_NAMES)} are identical, because another seed changes "
@@ -388,12 +401,22 @@ class ExperimentResult:
             share = "each with 63 % of the distinct queries"
             notes.append(f"Repeats are trained on resampled queries, {share}. No model of all queries is compared")
         if folds > 1:
-            models = f"{folds} models{' in each repeat' if self.plan.repeats > 1 else ''}"
             notes.append(
-                f"The {folds} folds are pooled. Statements on a candidate are about the average of {models}, trained "
-                "on overlapping queries (Bayle et al. 2020)"
+                f"The {folds} folds are pooled. Statements on a candidate are about the average of {folds} models"
+                f"{' in each repeat' if repeats.number > 1 else ''}, trained on overlapping queries (Bayle et al. 2020)"
             )
         return tuple(notes)
+
+    def _describe_finalists(self) -> str:
+        table, repeats = self.finalists["finalist"], self.plan.repeats
+        rejected = [str(name) for name in table.index[~table]]
+        baseline = "" if repeats.baseline is None else f", and the baseline {repeats.baseline}"
+        verb = "was" if len(rejected) == 1 else "were"
+        once = f". {join_names(rejected, MAX_NAMES)} {verb} trained once" if rejected else ""
+        return (
+            f"The compared finalists are the best {repeats.keep} on valid by {' or '.join(self.plan.primary_metrics)}"
+            f"{baseline}, trained {repeats.number} times anew. The training that chose them is not counted{once}"
+        )
 
     @cached_property
     def comparison(self) -> Comparison:
@@ -658,7 +681,7 @@ class ExperimentResult:
         return "\n".join([*lines, *verdict, *(f"{note}." for note in self.notes), *describe_missing(self.missing)])
 
     def _describe_rounds(self) -> str:
-        subject = "Each repeat of a candidate" if self.plan.repeats > 1 else "Each candidate"
+        subject = "Each repeat of a candidate" if self.plan.repeats.number > 1 else "Each candidate"
         rule, metrics = self.plan.stop_by, self.plan.primary_metrics
         if rule == BALANCED and len(metrics) == 2:
             gap = f"the smallest larger gap of {' and '.join(metrics)} to their best values on the validation set"
@@ -672,6 +695,8 @@ class ExperimentResult:
         if name in self.trainings:
             return name
         models = ", ".join(printables(self.candidates))
+        if name in self.first:
+            raise KeyError(f"{name!r} was trained once and is not a finalist. Finalists: {models}")
         if name in self.failures:
             raise KeyError(f"{name!r} is not finished: {get_last_line(self.failures[name])}")
         raise KeyError(f"no model {name!r}{nearest(str(name), self.candidates)} (models: {models})")
