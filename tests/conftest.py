@@ -15,6 +15,7 @@ import multiprocessing
 import random
 import sys
 from collections import defaultdict
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -158,14 +159,21 @@ def processes() -> BaseContext:
     return context
 
 
+@contextmanager
+def _local_cluster(processes: BaseContext, workers: int, **config: Any) -> Iterator[Any]:
+    dask, distributed = pytest.importorskip("dask"), pytest.importorskip("distributed")
+    method = {"distributed.worker.multiprocessing-method": processes.get_start_method()}
+    with (
+        dask.config.set({**method, **config}),
+        distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0") as cluster,
+    ):
+        yield cluster
+
+
 @pytest.fixture(scope="session")
 def cluster(processes: BaseContext) -> Iterator[Any]:
-    """A Dask cluster of two worker processes."""
-    dask, distributed = pytest.importorskip("dask"), pytest.importorskip("distributed")
-    with (
-        dask.config.set({"distributed.worker.multiprocessing-method": processes.get_start_method()}),
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
-    ):
+    """A Dask cluster of two worker processes for all tests that do not end or exhaust its workers."""
+    with _local_cluster(processes, 2) as cluster:
         yield cluster
 
 
@@ -174,6 +182,18 @@ def client(cluster: Any) -> Iterator[Any]:
     """A client of the cluster. Dask computes on the cluster while tests of the module run, and locally afterwards."""
     with cluster.get_client() as client:
         yield client
+
+
+@pytest.fixture(scope="session")
+def cluster_of(processes: BaseContext) -> Any:
+    """Return a context manager for a separate Dask cluster with this number of workers, and its client."""
+
+    @contextmanager
+    def started(workers: int, **config: Any) -> Iterator[Any]:
+        with _local_cluster(processes, workers, **config) as cluster, cluster.get_client() as client:
+            yield client
+
+    return started
 
 
 @pytest.fixture

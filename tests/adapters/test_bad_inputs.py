@@ -462,7 +462,10 @@ def short_history():
 
 
 WARNINGS = {
-    "LightGBM's own stop": (lambda: fit_lgb(more=[LGB_STOP, lgb.early_stopping(3)]), "Remove lightgbm.early_stopping"),
+    "a stop of LightGBM's own": (
+        lambda: fit_lgb(more=[LGB_STOP, lgb.early_stopping(3)]),
+        "Remove lightgbm.early_stopping",
+    ),
     "DART of LightGBM": (lambda: stop_lgb("mrr", params={"boosting_type": "DART"}), "with dart"),
     "a start without value in LightGBM": (stop_lgb_unknown, "does not know"),
     "a continued lightgbm.cv": (stop_lgb_cv, "counts the rounds"),

@@ -1,4 +1,4 @@
-"""The number that each library prints by a name of `Convention.prints`, for the libraries that are installed."""
+"""The number that each library prints by a name of `Convention.prints`. Libraries that are not installed are skipped."""
 
 from __future__ import annotations
 

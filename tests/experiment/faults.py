@@ -18,7 +18,7 @@ import traceback
 import warnings
 from pathlib import Path
 
-from tests.experiment.helpers import contents, facts
+from tests.experiment.helpers import ByPickle, contents, facts
 
 from gainwise.data import simulate
 from gainwise.experiment import Candidate, Experiment
@@ -103,7 +103,7 @@ def experiment(directory):
     return Experiment(candidates, *parts, metrics=metrics, directory=directory, num_boost_round=3, draws=1000)
 
 
-def attempt(prepared, jobs, calls=None):
+def attempt(prepared, executor, calls=None):
     """Run in a child process. Return its exit status, and the result or the names of the calls."""
     answer = prepared.directory.with_name("answer.json")
     answer.unlink(missing_ok=True)
@@ -116,7 +116,8 @@ def attempt(prepared, jobs, calls=None):
             written = os.open(answer, os.O_WRONLY | os.O_CREAT)
             if calls is not None:
                 calls.watch()
-            result = prepared.run(progress=False, jobs=jobs, allow_incomplete=True)
+            pool, jobs = (ByPickle(), None) if executor == "pickle" else (None, executor)
+            result = prepared.run(pool, False, jobs=jobs, allow_incomplete=True)
             os.write(written, json.dumps(facts(result) if calls is None else calls.names).encode())
             status = 0
         except OSError as error:
@@ -129,18 +130,18 @@ def attempt(prepared, jobs, calls=None):
     return status, json.loads(answer.read_text() or "null") if answer.exists() else None
 
 
-def inject_everywhere(folder, jobs, every):
+def inject_everywhere(folder, executor, every):
     """Write a report to `report.json`: for each fault the names of the calls and the outcome of each attempt."""
     directory = Path(folder) / "run"
     prepared = experiment(directory)
-    status, names = attempt(prepared, jobs, Calls(directory, "", 0))
+    status, names = attempt(prepared, executor, Calls(directory, "", 0))
     whole = contents(directory)
     _, expected = attempt(prepared, None)
     report = {"status": status, "calls": names, "unchanged": contents(directory) == whole, "attempts": []}
     for offset, fault in enumerate(FAULTS):
         for position in range(1 + offset * every // len(FAULTS), len(names) + 1, every):
             shutil.rmtree(directory, ignore_errors=True)
-            status, _ = attempt(prepared, jobs, Calls(directory, fault, position))
+            status, _ = attempt(prepared, executor, Calls(directory, fault, position))
             partial = [path.name for path in directory.rglob("*.partial")]
             finished = {path: path.stat().st_ino for path in directory.glob("candidates/*/manifest.json")}
             resumed, result = attempt(prepared, None)

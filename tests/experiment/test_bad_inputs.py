@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from tests.bad_inputs import BadInput, bad_inputs
 from tests.experiment import custom_metrics
-from tests.experiment.helpers import SIMULATED, run, write_toml
+from tests.experiment.helpers import SIMULATED, ByPickle, run, write_toml
 
 import gainwise as gw
 from gainwise.data import simulate
@@ -233,7 +233,11 @@ CALLS = [
     *rows("Experiment", made, [*EXPERIMENTS, *LABELS]),
     *rows("Experiment", lambda it, *rest: made({"candidates": RANDOM, **it}, *rest), REPEATS),
     *rows("metric", kept, LASTING),
-    *rows("run", lambda it, make, *_: run(make(**one()), **it), [({"jobs": 0}, "jobs", "at least 1")]),
+    *rows("run", lambda it, make, *_: run(make(**one()), **it), [
+        ({"jobs": 0}, "jobs", "at least 1"),
+        ({"executor": "threads"}, "executor", "got str", TypeError),
+        ({"jobs": 2, "executor": ByPickle()}, "jobs=2", "an executor"),
+    ]),
     *rows("k_folds", lambda it, *_: k_folds(simulate(2, seed=1), it), [(3, "2 queries", "3 folds")]),
     *rows("repeats", lambda it, make, *_: make(repeats=it), [
         ("two", "repeats", "'two'"), ({"finalists": 3, "keep": "x"}, "repeats.keep", "'x'"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from multiprocessing import get_context
 
 import numpy as np
 import pandas as pd
@@ -64,6 +66,13 @@ def test_values(parts, tmp_path):
     validate_values(result, parts)
     assert result.comparison.verdict.clusters == len(set(parts[2].keys["user"]))
     validate_values(Experiment.load(tmp_path / "run"), parts)
+
+
+@pytest.mark.slow
+def test_other_processes(parts, tmp_path):
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        result = Experiment(CANDIDATES[:1], *parts, METRICS, tmp_path / "run").run(pool, progress=False)
+    validate_values(result, parts)
 
 
 def test_a_column_with_other_values_is_other_data(parts, tmp_path):

@@ -6,13 +6,14 @@ import os
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from tests.experiment import custom_metrics
-from tests.experiment.helpers import run
+from tests.experiment.helpers import facts, run
 
 import gainwise as gw
 from gainwise.experiment import Candidate, Experiment
@@ -70,9 +71,15 @@ class TestLosses:
         assert (gained[:, 0] != 0).any()
 
 
-def test_stopped_by_a_custom_metric(kept, copied):
-    rounds = run(copied(stop_by=custom_metrics.GAP)).compared["rounds"]
-    assert list(rounds) == [(int(number),) for number in kept.result.best_rounds["first_gap"]]
+class TestExecutors:
+    def test_stopped_by_a_custom_metric(self, kept, copied):
+        rounds = run(copied(stop_by=custom_metrics.GAP)).compared["rounds"]
+        assert list(rounds) == [(int(number),) for number in kept.result.best_rounds["first_gap"]]
+
+    def test_other_processes_give_the_same_result(self, make, kept, processes):
+        with ProcessPoolExecutor(1, processes) as executor:
+            result = run(make(metrics=CUSTOM, candidates=kept.result.plan.candidates), executor)
+        assert facts(result) == facts(kept.result)
 
 
 def python(*arguments, folder=ROOT):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 
 import lightgbm as lgb
 import numpy as np
@@ -10,7 +12,7 @@ import pandas as pd
 import pytest
 import xgboost as xgb
 from scipy import sparse
-from tests.experiment.helpers import run
+from tests.experiment.helpers import ByPickle, run
 
 import gainwise as gw
 from gainwise.data import RankingData, from_frame, simulate
@@ -70,6 +72,15 @@ def results(tmp_path_factory):
 @pytest.fixture(scope="module")
 def trained(results):
     return results["categories"]
+
+
+@pytest.mark.parametrize("kind", ["categories", "sparse"])
+@pytest.mark.parametrize("executor", [partial(ThreadPoolExecutor, 2), ByPickle], ids=["in memory", "on disk"])
+def test_any_executor(results, kind, executor):
+    with executor() as pool:
+        found = run(experiment(CATEGORICAL if kind == "categories" else sparse_parts(kind)), pool)
+    for metric in METRICS:
+        assert np.array_equal(found.comparison.values[metric], results[kind].comparison.values[metric])
 
 
 class TestCategories:

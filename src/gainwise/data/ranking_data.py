@@ -832,6 +832,15 @@ def parts_of(features: Any) -> dict[str, NDArray[Any]]:
     return {"values": features.data, "indices": indices, "starts": starts, "shape": np.array(features.shape)}
 
 
+def from_parts(parts: Mapping[str, NDArray[Any]]) -> Any:
+    """Return the matrix that consists of these arrays."""
+    if "features" in parts:
+        return parts["features"]
+    from scipy.sparse import csr_matrix
+
+    return csr_matrix((parts["values"], parts["indices"], parts["starts"]), shape=tuple(parts["shape"].tolist()))
+
+
 def as_pandas(frame: Any, name: str) -> pd.DataFrame:
     """Return a pandas DataFrame, converted by the method `to_pandas` of other tables."""
     import pandas as pd

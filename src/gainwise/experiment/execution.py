@@ -1,4 +1,4 @@
-"""Training and evaluation of units in threads, with the progress."""
+"""Training and evaluation of units, in this process or in the workers of an executor, with the progress."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from ..metrics.base import Metric, list_metric_columns
 from ..training.logged_metrics import in_round
 from .config import Candidate
 from .plan import ExperimentPlan, Parts, Unit, find_best_rounds, find_stored_rounds, orient
-from .storage import Storage, Training, create_canonical_json
+from .storage import SharedParts, Storage, Training, create_canonical_json
 from .trainers import get_trainer, get_versions, predict_rounds
 
 if TYPE_CHECKING:
     from .progress import Progress
 
 Follow = Callable[[Unit], Callable[[Sequence[float]], None] | None]
-"""Called at the start of a training. Returns a function for the values of each round, or None."""
+"""Called at the start of a training in this process. Returns a function for the values of each round, or None."""
 
 
 def get_last_line(text: str) -> str:
@@ -45,7 +45,7 @@ class CalledOffError(Exception):
 
 
 class TrainingContext:
-    """Data that trainings share.
+    """Data that trainings in this process share.
 
     Each dataset is binned once for all `units` with the same bins, and released after the last of them.
 
@@ -62,7 +62,7 @@ class TrainingContext:
     def __init__(self, parts: Parts, units: Sequence[Unit], follow: Follow | None = None) -> None:
         self.parts = parts
         self.follow: Follow = follow or (lambda unit: None)
-        self.are_open = True
+        self.are_open = self.exist = True
         # Metrics are bound once to each of these objects.
         evaluated = {name for unit in units for name in (unit.fold.valid, unit.fold.test)}
         self.judgments = {name: parts[name].judgments() for name in evaluated}
@@ -214,7 +214,7 @@ def compute_total_weights(evaluator: Evaluator) -> list[float]:
     return totals
 
 
-def perform(storage: Storage, plan: ExperimentPlan, unit: Unit, context: TrainingContext) -> list[str]:
+def perform(storage: Storage, plan: ExperimentPlan, unit: Unit, data: TrainingContext | SharedParts) -> list[str]:
     """Train a unit, write the result, and return words on it: the best values of the metrics that choose rounds.
 
     An error in training is written too, because it affects this candidate only. An error in writing (a full disk) is
@@ -225,18 +225,23 @@ def perform(storage: Storage, plan: ExperimentPlan, unit: Unit, context: Trainin
     CalledOffError
         If the run has ended. Nothing was written.
     """
-    context.check()
+    if not data.are_open:
+        raise CalledOffError(unit)
     started = time.perf_counter()
     try:
+        context = data
+        if isinstance(context, SharedParts):
+            context = TrainingContext({name: context.read(name) for name in unit.fold.parts}, [unit])
         model, training = train_candidate(unit.seeded_candidate, unit, plan.metrics, context)
-    except CalledOffError:
-        raise
     except Exception:
-        context.check()
+        if not data.are_open:  # The error is a `CalledOffError`, or the data have been removed.
+            raise CalledOffError(unit) from None
         text = traceback.format_exc()
         storage.save_failure(unit, text)
         return [f"failed, {get_last_line(text)}"]
     seconds = time.perf_counter() - started
+    if not data.exist:
+        raise CalledOffError(unit)
     storage.save(plan, unit, model, training)
     curves = training.curves
     storage.write_compared_model(plan, unit, curves)
@@ -245,12 +250,21 @@ def perform(storage: Storage, plan: ExperimentPlan, unit: Unit, context: Trainin
     return [*best, f"{seconds:.1f} s"]
 
 
+def uses_other_processes(executor: Executor | None) -> bool:
+    """Return whether an executor trains in other processes. Raise `TypeError` if it is not an executor."""
+    if executor is not None and not callable(getattr(executor, "submit", None)):
+        fix = "For Dask, pass client.get_executor()."
+        raise TypeError(f"executor must be a concurrent.futures.Executor, got {type(executor).__name__}. {fix}")
+    return executor is not None and not isinstance(executor, ThreadPoolExecutor)
+
+
 def perform_all(
     storage: Storage,
     plan: ExperimentPlan,
     units: Sequence[Unit],
     parts: Parts,
     progress: Progress,
+    executor: Executor | None,
     jobs: int | None,
 ) -> None:
     """Train all units. After the end, no training writes anything.
@@ -260,22 +274,23 @@ def perform_all(
     storage, plan, units, parts
         Directory, plan, units and data.
     progress : Progress
-        Reports the rounds of trainings, and all finished units.
+        Reports the rounds of trainings in this process, and all finished units.
+    executor : Executor, optional
+        Threads share the data in memory. Other executors read them from the disk.
     jobs : int, optional
-        Number of simultaneous trainings. Defaults to CPUs divided by threads.
+        Number of simultaneous trainings without an executor. Defaults to CPUs divided by threads.
     """
-    context = TrainingContext(parts, units, progress.follow)
 
-    def submit_all(executor: Executor, units: Sequence[Unit]) -> None:
+    def submit_all(executor: Executor, units: Sequence[Unit], data: TrainingContext | SharedParts) -> None:
         """Report outcomes as they come. After an error, start nothing and wait for the running trainings."""
         waiting: dict[Future[list[str]], Unit] = {}
         try:
             for unit in units:
-                waiting[executor.submit(perform, storage, plan, unit, context)] = unit
+                waiting[executor.submit(perform, storage, plan, unit, data)] = unit
             for future in as_completed(list(waiting)):
                 progress.report(waiting.pop(future), future.result())
         except BaseException:
-            context.close()
+            data.close()  # Some executors assign more tasks than they have workers, and cannot cancel them.
             raise
         finally:
             running = [future for future in waiting if not future.cancel()]
@@ -283,13 +298,22 @@ def perform_all(
                 if future.exception() is None:
                     progress.report(waiting[future], future.result())
 
+    if not units:
+        return
+    if executor is not None and uses_other_processes(executor):
+        with storage.share_data(parts) as shared:
+            submit_all(executor, units, shared)
+        return
+    context = TrainingContext(parts, units, progress.follow)
     # LightGBM has one number of threads per process, and trees may depend on it.
     for threads in sorted({unit.candidate.threads or 1 for unit in units}):
         same_threads = [unit for unit in context.sorted_units if (unit.candidate.threads or 1) == threads]
         workers = jobs or max(1, cpus() // threads)
-        if workers == 1 or len(same_threads) == 1:
+        if executor is not None:
+            submit_all(executor, same_threads, context)
+        elif workers == 1 or len(same_threads) == 1:
             for unit in same_threads:
                 progress.report(unit, perform(storage, plan, unit, context))
         else:
             with ThreadPoolExecutor(workers, "gainwise-training") as pool:
-                submit_all(pool, same_threads)
+                submit_all(pool, same_threads, context)

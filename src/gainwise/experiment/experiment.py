@@ -6,6 +6,7 @@ import itertools
 import tempfile
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Executor
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -27,7 +28,7 @@ from ..evaluation.parts import find_shared_queries, read_part
 from ..judgments import Judgments
 from ..metrics.names import MetricLike
 from .config import BALANCED, Candidate, ExperimentConfig, parse_config, prefix_errors
-from .execution import compute_total_weights, get_last_line, perform_all
+from .execution import compute_total_weights, get_last_line, perform_all, uses_other_processes
 from .experiment_file import read_toml
 from .plan import (
     ExperimentPlan,
@@ -162,7 +163,7 @@ class Experiment:
         arguments = {key: value for key, value in locals().items() if key in ExperimentConfig.model_fields}
         config = parse_config(ExperimentConfig, arguments)
         if directory is not None:
-            validate_importable(config.metrics)
+            validate_importable(config.metrics, "later runs in the directory")
         defaults = config.model_dump(include={"num_boost_round", "early_stopping_rounds", "seed", "threads"})
         resolved = tuple(
             replace(candidate, **{name: value for name, value in defaults.items() if getattr(candidate, name) is None})
@@ -259,16 +260,25 @@ class Experiment:
         return result
 
     def run(
-        self, *, progress: bool = True, jobs: int | None = None, allow_incomplete: bool = False
+        self,
+        executor: Executor | None = None,
+        progress: bool = True,
+        *,
+        jobs: int | None = None,
+        allow_incomplete: bool = False,
     ) -> ExperimentResult:
         """Train the unfinished candidates, and return the result of all. The selection is recorded in the directory.
 
         Parameters
         ----------
+        executor : concurrent.futures.Executor, optional
+            Where to train: threads, processes, or a cluster (Dask: `client.get_executor()`) whose workers share the
+            directory. Start processes by "spawn" or "forkserver", because OpenMP does not survive a fork.
         progress : bool, default True
             Show the progress: bars in a terminal, curves in a notebook, and one line per finished training.
         jobs : int, optional
-            Number of simultaneous trainings. Defaults to CPUs divided by threads. The result does not depend on it.
+            Number of simultaneous trainings without an executor. Defaults to CPUs divided by threads. The result does
+            not depend on it.
         allow_incomplete : bool, default False
             Return the result of the other candidates if some fail, and select among them.
 
@@ -279,15 +289,19 @@ class Experiment:
         Raises
         ------
         ValueError
-            If the directory contains another experiment.
+            If the directory contains another experiment, or processes could not import a custom metric.
         RuntimeError
-            If the directory is in use, or a candidate failed. Everything else is stored: `failures`
+            If the directory is in use, a worker was lost, or a candidate failed. Everything else is stored: `failures`
             of the error contains the reasons, and `result` the result of the other candidates.
         OSError
             If results cannot be written. Run again to continue.
         """
         if jobs is not None:
             validate_integer("jobs", jobs, 1)
+            if executor is not None:
+                raise ValueError(f"jobs must be None with an executor, got jobs={jobs}. Set the executor's workers.")
+        if uses_other_processes(executor):
+            validate_importable(self.plan.metrics, "other processes")
         folder: Any = nullcontext(self.directory)
         if self.directory is None:
             folder = tempfile.TemporaryDirectory(prefix="gainwise-", ignore_cleanup_errors=True)
@@ -296,10 +310,10 @@ class Experiment:
             self._write_plan(storage)
             storage.remove_leftovers()
             first = self.plan.list_first_units()
-            trainings = self._train(storage, first, jobs, progress) if first else {}
+            trainings = self._train(storage, first, executor, jobs, progress) if first else {}
             curves = {unit.candidate.name: trainings[unit.slug].curves for unit in first if unit.slug in trainings}
             units = self.plan.list_units(self.plan.list_finalists(curves))
-            trainings |= self._train(storage, units, jobs, progress)
+            trainings |= self._train(storage, units, executor, jobs, progress)
             result = create_result(storage, self.plan, trainings, self.directory)
             if result.failures and not allow_incomplete:
                 place = "`result` of this error" if self.directory is None else self.directory
@@ -324,7 +338,9 @@ class Experiment:
             storage.remove_selection()
             storage.write_plan(self.plan)
 
-    def _train(self, storage: Storage, units: Sequence[Unit], jobs: int | None, show: bool) -> dict[str, Training]:
+    def _train(
+        self, storage: Storage, units: Sequence[Unit], executor: Executor | None, jobs: int | None, show: bool
+    ) -> dict[str, Training]:
         """Train the unfinished units, and return the results of all."""
         trainings, damage = _load_trainings(storage, self.plan, units)
         for unit in units:
@@ -337,7 +353,7 @@ class Experiment:
         pending = [unit for unit in units if unit.slug not in trainings]
         with Progress(self.plan, len(units), len(trainings), show) as progress:
             try:
-                perform_all(storage, self.plan, pending, self._parts, progress, jobs)
+                perform_all(storage, self.plan, pending, self._parts, progress, executor, jobs)
             except BaseException as error:
                 if self.directory is not None:
                     remaining = pluralize(progress.total - progress.done, "training")

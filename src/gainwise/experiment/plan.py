@@ -586,13 +586,12 @@ def _find_paths(metric: Metric) -> list[list[str]]:
     return [list(place) for place in places if place[0].partition(".")[0] != "gainwise"]
 
 
-def validate_importable(metrics: Sequence[Metric]) -> None:
-    """Raise `ValueError` if a later run in the directory cannot import a metric."""
+def validate_importable(metrics: Sequence[Metric], user: str) -> None:
+    """Raise `ValueError` if a metric cannot be imported by its `user`, which is another process or a later run."""
     for metric in metrics:
         for module, name in _find_paths(metric):
             if module == "__main__" or "<" in name:  # <lambda>, <locals>
                 fix = "Define it with class or def at the top level of a module."
-                raise ValueError(f"{metric} must be importable by later runs, but uses {module}.{name}. {fix}")
+                raise ValueError(f"{metric} must be importable by {user}, but uses {module}.{name}. {fix}")
         if parse_metrics(str(metric)) != (metric,):
-            fix = "Create the metric again."
-            raise ValueError(f"{metric} was defined again, so later runs would use another one. {fix}")
+            raise ValueError(f"{metric} was defined again, so {user} would use another one. Create the metric again.")

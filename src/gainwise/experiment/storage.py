@@ -8,7 +8,8 @@ import io
 import json
 import os
 import secrets
-from collections.abc import Mapping
+import shutil
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,12 +18,18 @@ import numpy as np
 from filelock import FileLock, Timeout
 
 from .._common.typing import Floats
+from ..data import RankingData
+from ..data.ranking_data import from_parts, parts_of
 from .config import Candidate, prefix_errors
 from .plan import FORMAT, ExperimentPlan, Unit, create_slug, find_differences
 from .trainers import get_trainer
 
 ARRAYS, MANIFEST, EXPERIMENT, SELECTION = "arrays.npz", "manifest.json", "experiment.json", "selection.json"
 SUFFIXES = {"lightgbm": "txt", "xgboost": "ubj"}
+ROW_ARRAYS = ("labels", "qid", "query_ids", "weight")
+"""The fields of `RankingData` that `SharedParts` contain, next to the features."""
+
+
 STORED = ("curves", "rounds", "test", "weights", "valid_weight", "query_ids")
 """The fields of a `Training` that an archive contains as they are."""
 
@@ -99,7 +106,8 @@ class Storage:
     (`all-rounds.txt` or `all-rounds.ubj`), `arrays.npz` (see `Training`) and `manifest.json` with the checksums of
     both, which is written last. The compared model, cut at its round, is `model.txt` (`.ubj`). `refits` contains models
     that were trained on all data, each with a manifest. `selection.json` names the selected candidate, with the
-    checksums of its models. `failures` contains tracebacks.
+    checksums of its models. `failures` contains tracebacks, and `.shared` the data for other processes while they
+    train.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -236,8 +244,19 @@ class Storage:
             return f"{MANIFEST} is missing, because the training was interrupted or the file was lost"
         return "not trained yet"
 
+    @contextlib.contextmanager
+    def share_data(self, parts: Mapping[str, RankingData]) -> Iterator[SharedParts]:
+        """Write the data for other processes, which map them into memory, and remove them at the end."""
+        shared = SharedParts(self.directory / ".shared" / secrets.token_hex(6))
+        try:
+            shared.write(parts)
+            yield shared
+        finally:
+            shared.remove()
+
     def remove_leftovers(self) -> None:
-        """Remove partial files that killed runs have left."""
+        """Remove partial files and copies of the data that killed runs have left."""
+        shutil.rmtree(self.directory / ".shared", ignore_errors=True)
         for path in self.directory.rglob(".*.partial"):
             path.unlink(missing_ok=True)
 
@@ -278,6 +297,58 @@ class Storage:
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
+
+
+@dataclass(frozen=True)
+class SharedParts:
+    """Parts of the data as NumPy files, which are cheap to pickle and share memory between processes.
+
+    A worker may outlive its run. It must then neither start a training nor write into a directory that a later run may
+    use. So each run has a folder of another name, and a missing folder means that the run has ended.
+    """
+
+    folder: Path
+
+    def write(self, parts: Mapping[str, RankingData]) -> None:
+        """Write all parts, and allow trainings to start."""
+        for name, part in parts.items():
+            folder = self.folder / create_slug(name)
+            folder.mkdir(parents=True)
+            arrays = {name: getattr(part, name) for name in ROW_ARRAYS if getattr(part, name) is not None}
+            arrays |= {f"column.{name}": values for name, values in part.columns.items()}
+            for name, array in {**arrays, **parts_of(part.features)}.items():
+                np.save(folder / f"{name}.npy", array, allow_pickle=False)
+            columns = {"feature_names": part.feature_names, "categories": part.categories}
+            (folder / "features.json").write_text(json.dumps(columns), encoding="utf-8")
+        (self.folder / "open").touch()
+
+    def read(self, name: str) -> RankingData:
+        """Return a part, whose arrays are mapped into memory."""
+        folder = self.folder / create_slug(name)
+        arrays = {path.stem: np.load(path, mmap_mode="r", allow_pickle=False) for path in sorted(folder.glob("*.npy"))}
+        columns = json.loads((folder / "features.json").read_text(encoding="utf-8"))
+        rows = {name: arrays.pop(name) for name in ROW_ARRAYS if name in arrays}
+        further = {name.removeprefix("column."): arrays.pop(name) for name in list(arrays) if "column." in name}
+        return RankingData(features=from_parts(arrays), columns=further, **rows, **columns)
+
+    @property
+    def are_open(self) -> bool:
+        """Whether a training may start."""
+        return (self.folder / "open").exists()
+
+    @property
+    def exist(self) -> bool:
+        """Whether the run still waits for the results of trainings that have started."""
+        return self.folder.exists()
+
+    def close(self) -> None:
+        """Let no further training start. The ones that have started may finish."""
+        (self.folder / "open").unlink(missing_ok=True)
+
+    def remove(self) -> None:
+        """Remove everything. Results of trainings are dropped from now on."""
+        self.close()
+        shutil.rmtree(self.folder.parent, ignore_errors=True)  # The lock excludes other runs.
 
 
 def name_model(candidate: Candidate, stem: str = "model") -> str:

@@ -1,17 +1,22 @@
-"""Any number of threads gives the same files and results, and failures stay separate."""
+"""Threads, processes, clusters and any other executor give the same files and results, and failures stay separate."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.experiment.helpers import contents, facts, run
+from tests.experiment.helpers import ByPickle, contents, facts, run
 
 from gainwise.data import RankingData, simulate
 from gainwise.experiment import Candidate, Experiment, execution, grid
+from gainwise.experiment.storage import Storage
 from gainwise.experiment.trainers import get_trainer
 
 pytestmark = pytest.mark.slow
@@ -19,12 +24,84 @@ pytestmark = pytest.mark.slow
 BROKEN = Candidate("broken", "lightgbm", {"objective": "nosuch"})
 
 
-class TestThreads:
+class TestSameFiles:
     @pytest.mark.parametrize("jobs", [1, 5])
-    def test_same_files_for_any_number_of_jobs(self, done, make, tmp_path, jobs):
+    def test_for_any_number_of_jobs(self, done, make, tmp_path, jobs):
         assert facts(run(make(tmp_path / "run"), jobs=jobs)) == facts(done.result)
         assert contents(tmp_path / "run") == contents(done.directory)
 
+    @pytest.mark.parametrize("kind", ["threads", "processes", "pickled"])
+    def test_in_any_executor(self, done, make, tmp_path, processes, kind):
+        pools = {
+            "threads": lambda: ThreadPoolExecutor(4),
+            "processes": lambda: ProcessPoolExecutor(2, processes),
+            "pickled": ByPickle,
+        }
+        with pools[kind]() as executor:
+            assert facts(run(make(tmp_path / "run"), executor)) == facts(done.result)
+        assert contents(tmp_path / "run") == contents(done.directory)
+        if kind == "pickled":
+            assert max(executor.sizes) < 10_000  # The data are passed on disk.
+            assert facts(run(make(), ByPickle())) == facts(done.result)
+
+    def test_lost_worker_ends_the_run(self, make, tmp_path):
+        class Lost(ByPickle):
+            def submit(self, function, /, *arguments, **options):
+                return super().submit(lose)
+
+        for directory in (None, tmp_path / "run"):
+            with pytest.raises(BrokenProcessPool) as caught:
+                run(make(directory), Lost())
+            notes = getattr(caught.value, "__notes__", [])
+            assert [note.split()[0] for note in notes] == (["4"] if directory else [])
+
+
+def lose():
+    raise BrokenProcessPool("a process was terminated abruptly")
+
+
+class Through(Executor):
+    """Passes tasks to another executor through a function."""
+
+    def __init__(self, executor, function, *arguments):
+        self.executor, self.through = executor, (function, *arguments)
+
+    def submit(self, function, /, *arguments, **options):
+        return self.executor.submit(*self.through, function, *arguments, **options)
+
+
+def die(death, perform, *task):
+    """Train a unit. If the file `death` does not exist yet, end the process just before the result is saved."""
+    with contextlib.suppress(FileExistsError):
+        Path(death).touch(exist_ok=False)
+        Storage.save = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+    return perform(*task)
+
+
+def note_process(folder, perform, *task):
+    outcome = perform(*task)
+    (Path(folder) / f"{os.getpid()}.pid").touch()
+    return outcome
+
+
+@pytest.mark.posix
+@pytest.mark.slow
+def test_dask_cluster_and_a_worker_that_dies(done, make, tmp_path, cluster_of):
+    """A task may lose one worker."""
+    pytest.importorskip("distributed")
+    with cluster_of(2, **{"distributed.scheduler.allowed-failures": 1}) as client, client.get_executor() as executor:
+        pids = set(client.run(os.getpid).values())
+        result = run(make(tmp_path / "run"), Through(executor, note_process, str(tmp_path)))
+        assert facts(result) == facts(done.result)
+        assert {int(path.stem) for path in tmp_path.glob("*.pid")} == pids
+        assert len(pids) == 2
+        assert contents(tmp_path / "run") == contents(done.directory)
+        death = tmp_path / "death"
+        assert facts(run(make(tmp_path / "one"), Through(executor, die, str(death)))) == facts(done.result)
+        assert death.exists()
+
+
+class TestThreads:
     def test_number_of_trainings_at_a_time_on_four_cpus(self, make, monkeypatch):
         counts, most = {1: 5, 2: 3, 8: 1}, {1: 4, 2: 2, 8: 1}
         running, seen, changed, perform = [], [], threading.Condition(), execution.perform
@@ -100,9 +177,11 @@ class TestThreads:
         train = data.take_queries(range(20, queries))
         many = grid("a", "lightgbm", {"max_bin": 15}, training_gain=["linear", "exponential"], seed=[1, 2, 3, 4])
         models = []
-        for jobs in (1, 8):
-            result = run(Experiment(many, train, *others, "mrr", tmp_path / str(jobs), num_boost_round=1), jobs=jobs)
-            models.append([result.load_model(name).model_to_string() for name in result.candidates])
+        with ThreadPoolExecutor(8) as executor:
+            for name, where in (("alone", None), ("threads", executor)):
+                made = Experiment(many, train, *others, "mrr", tmp_path / name, num_boost_round=1)
+                result = run(made, where)
+                models.append([result.load_model(name).model_to_string() for name in result.candidates])
         assert models[0] == models[1]
 
 
