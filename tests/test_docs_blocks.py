@@ -27,7 +27,8 @@ BLOCK = re.compile(
 FILE_NAME = re.compile(r"[Ss]ave .*as `([\w.-]+)`:\s*\Z")
 INSTALLED = {"gainwise", "numpy", "pandas", "scipy", "lightgbm", "xgboost", "sklearn", "matplotlib", *sys.stdlib_module_names}
 """Modules that `[all]` installs. A page that needs another one names its installation first."""
-DISTRIBUTIONS = {"optuna_integration": "optuna-integration", "pytrec_eval": "pytrec-eval"}
+DISTRIBUTIONS = {"optuna_integration": "optuna-integration", "pytrec_eval": "pytrec_eval-terrier"}
+COMMANDS = {"gainwise": f'{sys.executable} -m gainwise "$@"', "python": f'{sys.executable} "$@"', "pip": "true"}
 MARK = "=== output of block {} ==="
 PAGE_IDS = [str(page.relative_to(ROOT)) for page in PAGES]
 
@@ -75,8 +76,8 @@ def run_page(tmp_path):
         commands, folder = tmp_path / "commands", tmp_path / "empty"
         commands.mkdir()
         folder.mkdir()
-        for name, call in {"gainwise": f'exec {sys.executable} -m gainwise "$@"', "pip": "exit 0"}.items():
-            (commands / name).write_text(f"#!/bin/sh\n{call}\n")
+        for name, call in COMMANDS.items():
+            (commands / name).write_text(f"#!/bin/sh\nexec {call}\n")
             (commands / name).chmod(0o755)
         environment = {
             **os.environ,
