@@ -157,7 +157,7 @@ def show_commands(app: Sphinx, docname: str, source: list[str]) -> None:
     source[0] = source[0].replace("<!-- commands -->", "\n\n".join(sections))
 
 
-RESULTS = r"research/(?:benchmarks|calibration)/\w+\.md"
+RESULTS = r"research/(?:benchmarks|calibration|studies/results)/\w+\.md"
 SHOWN = re.compile(rf"<!-- shown in the built page -->\n.*\.\./({RESULTS})\).*\n<!-- end -->")
 OUTSIDE = re.compile(rf"\]\(\.\./((?:\.\./)*)(notebooks/\w+\.ipynb|{RESULTS})\)")
 

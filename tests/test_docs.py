@@ -100,11 +100,11 @@ def test_reference_lists_every_public_name():
 
 
 def test_measured_results_are_part_of_the_built_pages():
-    included = re.compile(r"<!-- shown in the built page -->\n\[.+\]\((?:\.\./)+research/(\w+/\w+\.md)\)\n<!-- end -->")
+    included = re.compile(r"<!-- shown in the built page -->\n\[.+\]\((?:\.\./)+research/((?:\w+/)+\w+\.md)\)\n<!-- end -->")
     names = [name for page in PAGES for name in included.findall(page.read_text(encoding="utf-8"))]
     results = [
         f"{name}/{path.name}"
-        for name in ("benchmarks", "calibration")
+        for name in ("benchmarks", "calibration", "studies/results")
         for path in (ROOT / "research" / name).glob("*.md")
     ]
     assert sorted(names) == sorted(results)

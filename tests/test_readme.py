@@ -1,4 +1,4 @@
-"""The code of README.md runs, its picture shows the verdict, and a release turns its links into absolute ones."""
+"""README.md is short, its picture shows the verdict, and a release turns its links into absolute ones."""
 
 from __future__ import annotations
 
@@ -16,25 +16,10 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
-CODE = re.findall(r"```python\n(.*?)```", TEXT, flags=re.DOTALL)
-
-
-def test_blocks_run_as_pasted_one_after_the_other(tmp_path, monkeypatch, capfd):
-    monkeypatch.chdir(tmp_path)
-    variables = {"__name__": "__main__"}
-    for code in CODE:
-        exec(compile(code, "README.md", "exec"), variables)
-    printed = [float(value) for value in re.findall(r"# (0\.\d+) .*?, (0\.\d+) .*?, (0\.\d+) ", TEXT)[0]]
-    assert printed == [round(value, 2) for value in variables["result"].mean.values()]
-    assert 0 < variables["light"].best_iteration < 300
-    assert variables["comparison"].models == ("LightGBM", "XGBoost")
-    assert variables["outcome"].selected in variables["outcome"].candidates
-    assert (tmp_path / "report.html").exists()
-    assert (tmp_path / "runs" / "first").exists()
 
 
 def test_readme_is_short():
-    assert len(TEXT.split()) <= 1_100
+    assert len(re.sub(r"```.*?```", "", TEXT, flags=re.DOTALL).split()) <= 1_000
 
 
 @pytest.mark.parametrize(

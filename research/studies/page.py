@@ -254,7 +254,7 @@ def format_interval(row: dict[str, float]) -> str:
 PAGES = {
     "does_it_matter": (DOCS / "concepts", read_figures),
     "real_release": (DOCS / "concepts", describe_release),
-    "collections": (DOCS / "background", describe_survey),
+    "collections": (HERE / "results", describe_survey),
 }
 """Folder and figures of each page."""
 
