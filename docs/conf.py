@@ -135,25 +135,22 @@ def show_commands(app: Sphinx, docname: str, source: list[str]) -> None:
 
     sections = []
     for name, command in sorted(typer.main.get_command(cli).commands.items()):  # type: ignore[attr-defined]
-        rows = []
-        for parameter in command.params:
+        tables: dict[str, list[str]] = {}
+        for parameter in command.get_params(typer.Context(command)):
+            if parameter.name == "help":
+                continue
             name_column = ", ".join(f"`{option}`" for option in (parameter.opts + parameter.secondary_opts))
             if parameter.param_type_name == "argument":
                 name_column = f"`{parameter.metavar or parameter.name}`"
             default = parameter.default
             hidden = default is None or default is False or default is ... or callable(default)
             suffix = "" if hidden else f" (default `{default}`)"
-            rows.append(f"| {name_column} | {(parameter.help or '').replace('|', chr(92) + '|')}{suffix} |")
-        words = "\n\n".join(part.replace("\n", " ") for part in (command.help or "").split("\n\n"))
-        sections.append(
-            "\n".join(
-                [
-                    *(f"### gainwise {name}", "", words, ""),
-                    *("```sh", *(command.epilog or "").split("\n\n")[1:], "```", ""),
-                    *("| Option | Description |", "|---|---|", *rows),
-                ]
-            )
-        )
+            row = f"| {name_column} | {(parameter.help or '').replace('|', chr(92) + '|')}{suffix} |"
+            kind = "Arguments" if parameter.param_type_name == "argument" else "Options"
+            tables.setdefault(getattr(parameter, "rich_help_panel", None) or kind, []).append(row)
+        examples = ["```sh", *(command.epilog or "").split("\n\n")[1:], "```", ""]
+        sections.append("\n".join([f"### gainwise {name}", "", command.help, "", *examples]))
+        sections += [f"| {title} | Description |\n|---|---|\n" + "\n".join(rows) for title, rows in tables.items()]
     source[0] = source[0].replace("<!-- commands -->", "\n\n".join(sections))
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,31 @@ def test_help_ends_with_examples_that_can_be_called(name):
         assert (program, called) == ("gainwise", name)
         options = {option for parameter in command.params for option in parameter.opts}
         assert {word for word in words if word.startswith("-")} <= options
+
+
+@pytest.mark.parametrize("width", [80, 140])
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_fills_lines_and_shows_flags_without_a_type(name, width, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(width))
+    shown = output_of(name, "--help")
+    assert "<bool>" not in shown
+    paragraphs = COMMANDS[name].help.split("\n\n")
+    assert all(" ".join(paragraph.split()) == paragraph for paragraph in paragraphs)
+    lines = [line.strip() for line in shown.split("\n")]
+    assert max(map(len, shown.split("\n"))) <= width
+    for paragraph in paragraphs:
+        assert textwrap.wrap(paragraph, width - 2, break_on_hyphens=False)[0] in lines
+
+
+def test_help_of_compare_has_an_option_of_every_group():
+    shown = output_of("compare", "--help")
+    places = [
+        shown.index(title) for title in ("─ Judgments ─", "─ Models ─", "─ Metrics ─", "─ Statistics ─", "─ Output ─")
+    ]
+    assert places == sorted(places)
+    options = ("--qrels", "--recipe", "--metric", "--alpha", "--html")
+    found = [shown.rindex(f"│ {option} ") for option in options]
+    assert sorted([*places, *found]) == [place for pair in zip(places, found, strict=True) for place in pair]
 
 
 def test_version_and_configuration(capsys):

@@ -13,11 +13,12 @@ import warnings
 from contextlib import contextmanager
 from functools import wraps
 from importlib import import_module
-from inspect import Parameter, Signature, signature
+from inspect import Parameter, Signature, cleandoc, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from .._common import __version__
 from .._common.text import printable
@@ -29,7 +30,48 @@ if TYPE_CHECKING:
 ASCII = {"\u2212": "-", "\u2013": "-", "\u2014": "-", "\u2026": "...", "\u2019": "'", "\u2605": "*", "\u00b1": "+-"}
 """Replacements on terminals that support only ASCII. Letters lose their accents, others become a question mark."""
 
+GROUPS = {
+    "Judgments": ("data", "qrels", "table", "labels", "group", "label", "query", "column", "features"),
+    "Models": ("scores", "recipe", "baseline", "candidate", "allow_incomplete", "allow_misaligned", "repeats"),
+    "Queries": ("unjudged", "segments", "clusters"),
+    "Metrics": ("metric", "k", "modules"),
+    "Output": ("html", "open_it", "per_query", "every", "as_json", "json_file", "help"),
+}
+"""Groups in the help of commands that read judgments. All other options are in the group *Statistics*."""
+
+
+class _Command(TyperCommand):
+    """A command whose help shows options in groups, and flags without a type."""
+
+    def get_params(self, ctx: Any) -> Any:
+        """Return the options, in the order of the help."""
+        params: list[Any] = super().get_params(ctx)
+        if any(param.name == "qrels" for param in params):
+            groups = {name: group for group, names in GROUPS.items() for name in names}
+            for param in params:
+                param.rich_help_panel = (
+                    None if param.param_type_name == "argument" else groups.get(param.name, "Statistics")
+                )
+        return _hide_types_of_flags(params)
+
+
+class _Group(TyperGroup):
+    """The program, whose help shows flags without a type."""
+
+    def get_params(self, ctx: Any) -> Any:
+        """Return the options."""
+        return _hide_types_of_flags(super().get_params(ctx))
+
+
+def _hide_types_of_flags(params: Any) -> Any:
+    for param in params:
+        if getattr(param, "is_flag", False):
+            param.metavar = ""
+    return params
+
+
 app = typer.Typer(
+    cls=_Group,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -114,7 +156,10 @@ def command(
         options.sort(key=lambda option: option.default is not Parameter.empty)  # required options first
         run.__signature__ = Signature(options)  # type: ignore[attr-defined]  # read by typer
         run.__annotations__ = {option.name: option.annotation for option in options}
-        app.command(epilog="\n\n".join(["Examples:", *(f"gainwise {example}" for example in examples)]))(run)
+        # The help breaks lines only at the width of the terminal.
+        paragraphs = [" ".join(paragraph.split()) for paragraph in cleandoc(function.__doc__ or "").split("\n\n")]
+        epilog = ["Examples:", *(f"gainwise {example}" for example in examples)]
+        app.command(cls=_Command, help="\n\n".join(paragraphs), epilog="\n\n".join(epilog))(run)
         return function
 
     return register

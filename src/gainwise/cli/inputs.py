@@ -100,7 +100,10 @@ def _parse_input(text: str) -> Path:
 InputFile = partial(Option, parser=_parse_input, metavar="FILE")
 InputArgument = partial(Argument, parser=_parse_input)
 
-Metrics = Annotated[list[str] | None, Option("--metric", "-m", help="A metric, for example ndcg_exp@10. Repeatable.")]
+Metrics = Annotated[
+    list[str] | None,
+    Option("--metric", "-m", metavar="METRIC", help="A metric, for example ndcg_exp@10. Repeatable."),
+]
 Imports = Annotated[
     list[str] | None,
     Option("--import", metavar="MODULE", help="Module or .py file that defines custom metrics. Repeatable."),
@@ -144,7 +147,10 @@ class InputOptions:
     unjudged: Unjudged = "irrelevant"
     segments: Annotated[
         list[str] | None,
-        Option(help="Kinds of queries, compared separately: FILE[:COLUMN], or a column of --table. Repeatable."),
+        Option(
+            metavar="FILE[:COLUMN]",
+            help="Kinds of queries, compared separately, or a column of --table. Repeatable.",
+        ),
     ] = None
     recipe: Annotated[
         list[str] | None,
@@ -152,7 +158,10 @@ class InputOptions:
     ] = None
     clusters: Annotated[
         str | None,
-        Option(help="Clusters of dependent queries, such as sessions: FILE[:COLUMN], or a column of --table."),
+        Option(
+            metavar="FILE[:COLUMN]",
+            help="Clusters of dependent queries, such as sessions, or a column of --table.",
+        ),
     ] = None
     allow_incomplete: AllowIncomplete = False
     allow_misaligned: Annotated[
