@@ -98,7 +98,7 @@ for call in CALLS:
         (
             "matplotlib",
             {
-                "c.plot.conflict()": "Matplotlib. Run: pip install matplotlib",
+                "c.plot.leaderboard()": "Matplotlib. Run: pip install matplotlib",
                 "import tempfile; print(c.to_html(tempfile.mkdtemp() + '/r.html').name)": "r.html",
                 "import gainwise.drawing.style": "Matplotlib. Run: pip install matplotlib",
                 "from gainwise.report.plots import plot_gains": "Matplotlib. Run: pip install matplotlib",
@@ -107,7 +107,7 @@ for call in CALLS:
         ),
         (
             "jinja2",
-            {"c.to_html('/tmp')": "Jinja2. Run: pip install jinja2", "c.plot.conflict(); print('drawn')": "drawn"},
+            {"c.to_html('/tmp')": "Jinja2. Run: pip install jinja2", "c.plot.leaderboard(); print('drawn')": "drawn"},
         ),
     ],
 )

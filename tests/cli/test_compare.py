@@ -29,6 +29,8 @@ SAME = [
     ("--table two.csv -m mrr -m map@5 --seed 3", "old better", {"metrics": ["mrr", "map@5"], "seed": 3}),
     ("--table two.csv --alpha 0.1 --margin 0.01", "old better", {"alpha": 0.1, "margin": 0.01}),
     ("--table two.csv --baseline old --margin 0.002", "old better", {"baseline": "old", "margin": 0.002}),
+    ("--table two.csv --selected old --searched 30", "old better", {"selected": "old", "searched": 30}),
+    ("--table two.csv --searched 30", "old better", {"searched": 30}),
     (f"--data data.txt old.npy {RECIPES}", "old A B", {}),
     ("--data data.txt old.npy worse.npy --segments kinds.csv:kind", "old worse", {"segments": "kind"}),
     ("--table all.csv --scores old,worse --segments kind", "old worse", {"segments": "kind"}),

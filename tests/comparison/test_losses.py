@@ -10,8 +10,7 @@ import pandas as pd
 import pytest
 
 import gainwise as gw
-from gainwise.comparison.flags import UnjudgedDocuments
-from gainwise.comparison.losses import describe_unjudged
+from gainwise.comparison.flags import UnjudgedDocuments, find_unjudged_flags
 
 RNG = np.random.default_rng(0)
 LABELS = RNG.integers(0, 4, 480)
@@ -78,6 +77,7 @@ def test_reports_contain_the_losses_of_the_first_candidate(tmp_path):
 @pytest.mark.parametrize(("handling", "effect"), [("irrelevant", "too low"), ("drop", "too high")])
 def test_more_unjudged_documents_than_the_baseline(handling, effect):
     unjudged = UnjudgedDocuments({"judged@10": {"old": 0.9, "a": 0.85, "b": 0.95}}, {}, {}, handling)
-    (sentence,) = describe_unjudged(unjudged, "old", ["a", "b"])
-    assert sentence.startswith("a retrieves more unjudged documents than old: judged@10 is 0.850 and 0.900.")
-    assert effect in sentence
+    (flag,) = find_unjudged_flags(unjudged, "old", ["a", "b"])
+    assert flag.models == ("a", "old")
+    assert flag.message.startswith("a retrieves more unjudged documents than old: judged@10 is 0.8500 and 0.9000.")
+    assert effect in flag.message

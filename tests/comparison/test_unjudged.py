@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import gainwise as gw
+from gainwise._common.text import as_text
 from gainwise.comparison.flags import UnjudgedDocuments, find_uneven_judging
 
 pytestmark = pytest.mark.slow
@@ -124,7 +125,7 @@ class TestFlag:
         assert [flag.pairs for flag in flags] == [tuple(map(tuple, pairs))] * bool(pairs)
         for flag in flags:
             assert flag.models == tuple(sorted(set("".join(pairs))))
-            assert all(f"{shares['abcd'.index(name)]:.3f}" in flag.message for name in flag.models)
+            assert all(f"{shares['abcd'.index(name)]:.4f}" in flag.message for name in flag.models)
 
     def test_in_the_verdict(self, kept, dropped):
         assert kept.verdict.in_question == ("old",)
@@ -132,6 +133,55 @@ class TestFlag:
             flag = found.verdict.flags[-1]
             assert (flag.code, set(flag.pairs[0])) == ("uneven judging", {"old", "new"})
             assert flag.message in found.verdict.text
+
+
+class TestOtherHandling:
+    def test_means_are_those_of_the_other_comparison(self, kept, dropped):
+        for found, other in ((kept, dropped), (dropped, kept)):
+            means = {metric: other.leaderboard[metric].to_dict() for metric in METRICS[:2]}
+            assert set(found.unjudged.other_means) == set(means)
+            for metric, by_model in means.items():
+                assert found.unjudged.other_means[metric] == pytest.approx(by_model, rel=1e-12)
+
+    def test_means_of_weighted_queries_and_repeats(self, data):
+        runs, qrels = data
+        repeats = {name: [run] * 3 for name, run in runs.items()}
+        found, other = (gw.compare_runs(repeats, qrels, METRICS, unjudged=how) for how in ("irrelevant", "drop"))
+        assert found.unjudged.other_means["ndcg_exp@10"] == pytest.approx(other.leaderboard["ndcg_exp@10"].to_dict())
+
+    @pytest.mark.parametrize("metrics", [METRICS[:2], METRICS[:1]])
+    @pytest.mark.parametrize("how", ["irrelevant", "drop"])
+    def test_no_run_is_recommended_if_it_changes_the_winner(self, data, metrics, how):
+        found = gw.compare_runs(*data, metrics, unjudged=how)
+        assert found.winners[METRICS[0]] == ("old" if how == "irrelevant" else "new")
+        chart = found.content.chart
+        best = "new" if how == "irrelevant" else "old"
+        assert "No choice yet: Unjudged documents decide" in as_text(chart.headline)
+        assert f"{best} has the highest mean {METRICS[0]}" in as_text(chart.headline)
+        assert not any(row.starred for row in chart.rows)
+        assert ("left out" in chart.headline) == (how == "irrelevant")
+
+    def test_a_run_is_recommended_if_its_documents_do_not_matter(self, data):
+        runs, qrels = data
+        poor = {query: {name: -score for name, score in run.items()} for query, run in runs["new"].items()}
+        found = gw.compare_runs({"old": runs["old"], "poor": poor}, qrels, METRICS)
+        assert found.unjudged.unjudged["poor"] > 0
+        assert as_text(found.content.chart.headline).startswith("Run old is better than poor")
+
+    def test_no_means_without_unjudged_documents(self, data):
+        runs, qrels = data
+        assert gw.compare_runs({"old": runs["old"]}, qrels, METRICS).unjudged.other_means == {}
+
+
+def test_decisions_have_a_flag_of_more_unjudged_documents(data):
+    found = gw.compare_runs(*data, METRICS, baseline="old")
+    result = found.against("old")
+    (flag,) = result.flags
+    assert (flag.code, flag.models) == ("more unjudged", ("new", "old"))
+    for text in (result.sentence("new"), result.text, found.to_markdown()):
+        assert flag.message in text
+    assert json.loads(found.to_json())["against"]["flags"][0]["message"] == flag.message
+    assert found.against("new").flags == ()
 
 
 def test_reports_have_the_counts_and_the_handling(kept, dropped, data, tmp_path):

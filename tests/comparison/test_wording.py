@@ -51,8 +51,8 @@ THREE = {X: {"a": 0.0, "b": 0.3, "c": 0.2}, Y: {"a": 0.0, "b": 0.1, "c": 0.4}}
 SAME = {X: "a", Y: "a"}
 NONE = {X: {"a": 0.0, "b": 0.0}, Y: {"a": 0.0, "b": 0.0}}
 LOWER = {X: {"a": 0.0, "b": 0.2345, "c": 0.15}, Y: {"a": 0.0, "b": 0.0712, "c": 0.3}}
-GENUINE = "0.012 2 1,234 0.5123 0.4111 0.0111 0.0123 0.004 90 0.033 7.9"
-UNRESOLVED = "2 1,234 0.5123 0.4111 0.0111 0.0123 0.033 7.9 90 0.008"
+GENUINE = "0.012 2 1,234 0.5123 0.4111 0.011 0.012 0.004 90 0.033 7.9"
+UNRESOLVED = "2 1,234 0.5123 0.4111 0.011 0.012 0.033 7.9 90 0.008"
 
 
 @pytest.mark.parametrize(
@@ -67,8 +67,8 @@ UNRESOLVED = "2 1,234 0.5123 0.4111 0.0111 0.0123 0.033 7.9 90 0.008"
             {"models": ("a", "b", "c"), "winners": SAME, "regrets": THREE, "regrets_lower": LOWER},
             "3 2 1,234 90 0.5123 0.4000 0.200 0.100 0.071",
         ),
-        ("immaterial", {"margin": 0.06}, "0.06 2 1,234 90 0.5123 0.4111 0.0111 0.0123 0.033 7.9"),
-        ("immaterial", {"regrets_upper": NONE}, "2 1,234 90 0.5123 0.4111 0.0111 0.0123 0"),
+        ("immaterial", {"margin": 0.06}, "0.06 2 1,234 90 0.5123 0.4111 0.011 0.012 0.033 7.9"),
+        ("immaterial", {"regrets_upper": NONE}, "2 1,234 90 0.5123 0.4111 0.011 0.012 0"),
         ("unresolved", {}, UNRESOLVED),
         ("unresolved", {"common_best": ("b",)}, UNRESOLVED.replace(" 0.008", "")),
         ("unresolved", {"models": ("a", "b", "c")}, UNRESOLVED.replace("2 ", "3 ", 1)),
@@ -80,7 +80,7 @@ UNRESOLVED = "2 1,234 0.5123 0.4111 0.0111 0.0123 0.033 7.9 90 0.008"
         (
             "unresolved",
             {"queries": 1, "shortage": "At least 30 are required.", "detectable": np.inf},
-            "2 1 30 0.5123 0.4111 0.0111 0.0123",
+            "2 1 30 0.5123 0.4111 0.011 0.012",
         ),
     ],
 )
@@ -107,11 +107,11 @@ def values_of(first, second, queries=400, **options):
     [
         ([0.6, 0.5, 0.59], [0.5, 0.6, 0.59], {}, "m0 linear m1 exponential Compromise m2 0.012 95", "0.008 0.006"),
         ([0.6, 0.5, 0.4], [0.6, 0.55, 0.3], {}, "m0 better 2 others linear exponential 95", "0.100 0.050"),
-        ([0.5, 0.6], [0.5, 0.6], {"baseline": "m0"}, "Ship m1 m0 linear exponential", "m1 +0.1000"),
-        ([0.6, 0.5], [0.6, 0.5], {"baseline": "m0"}, "not m1 linear exponential", "m0 m1 \u22120.1000"),
+        ([0.5, 0.6], [0.5, 0.6], {"baseline": "m0"}, "Ship m1 m0 linear exponential", "m1 +0.100"),
+        ([0.6, 0.5], [0.6, 0.5], {"baseline": "m0"}, "not m1 linear exponential", "m0 m1 \u22120.100"),
         ([0.5, 0.6], [0.5, 0.6], {}, "m1 better m0 95", "0.100"),
-        ([0.5, 0.6], [0.6, 0.5], {"baseline": "m0"}, "not m1 exponential", "+0.1000 \u22120.1000"),
-        ([0.5, 0.6], [0.5, 0.5001], {"baseline": "m0"}, "Undecided m1 NDCG@10", "m0 +0.1000 +0.0001"),
+        ([0.5, 0.6], [0.6, 0.5], {"baseline": "m0"}, "not m1 exponential", "+0.100 \u22120.100"),
+        ([0.5, 0.6], [0.5, 0.5001], {"baseline": "m0"}, "Undecided m1 NDCG@10", "m0 +0.100 +0.0001"),
         ([0.5, 0.5001], [0.5, 0.5001], {}, "2 of m1 safest 95", "m0 or m1"),
         ([0.5, 0.6], [0.5, 0.5001], {}, "Safest of 2 m1 at worst 95", "Only m1"),
         ([0.5, 0.5004, 0.3], [0.5004, 0.5, 0.3], {}, "Safest 3 m0 0.003", "m0 or m1"),

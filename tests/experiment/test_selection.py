@@ -97,6 +97,9 @@ class TestSelected:
         (starred,) = [row for row in result.comparison.content.chart.rows if row.starred]
         assert starred.model == result.selected
 
+    def test_the_comparison_has_the_number_of_candidates(self, done):
+        assert done.result.comparison.searched == len(done.result.plan.candidates) == len(done.result.candidates)
+
     @pytest.mark.parametrize("lead", [0.0, 0.05], ids=["unresolved", "agree"])
     @pytest.mark.parametrize("metrics", [METRICS[:2], METRICS[:1]], ids=["two metrics", "one metric"])
     @pytest.mark.parametrize("selected", ["A", "C"])

@@ -17,8 +17,10 @@ JUDGMENTS = gw.Judgments([1, 0] * 30, group=[2] * 30)
 
 CASES = [
     BadInput("theme", lambda make, _: make(3).plot.leaderboard(theme="blue"), "theme", ValueError, "'blue'"),
-    BadInput("kind of picture", lambda make, _: make(3).plot.conflict().save("a"), "path", ValueError, "extension"),
-    BadInput("no folder", lambda make, _: make(3).plot.conflict().save("no/a.png"), "'no'", OSError, "does not exist"),
+    BadInput("kind of picture", lambda make, _: make(3).plot.leaderboard().save("a"), "path", ValueError, "extension"),
+    BadInput(
+        "no folder", lambda make, _: make(3).plot.leaderboard().save("no/a.png"), "'no'", OSError, "does not exist"
+    ),
     BadInput("one name of a pair", lambda make, _: make(3).plot.attribution("a"), "both", ValueError, "models"),
     BadInput("one model", lambda make, _: make(1).plot.attribution(), "model", ValueError, "one model"),
     BadInput("no curves", lambda make, _: make(3).plot.curves(), "curves", ValueError, "no curves"),

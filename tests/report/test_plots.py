@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.image import imread
@@ -28,7 +27,7 @@ from gainwise.report.plots import Picture, plot_curves
 
 pytestmark = pytest.mark.slow
 
-PICTURES = ("leaderboard", "conflict", "attribution", "queries", "curves")
+PICTURES = ("leaderboard", "attribution", "queries", "curves")
 LINEAR, EXPONENTIAL = BOTH = ("ndcg_linear@10", "ndcg_exp@10")
 
 SAME = np.tile(np.random.default_rng(0).random((50, 1)), 3)
@@ -47,12 +46,6 @@ def draw(ax):
     canvas = FigureCanvasAgg(ax.figure)
     canvas.draw()  # once, because saving a file draws twice
     return bytes(canvas.buffer_rgba())
-
-
-def points(ax):
-    """Return the rounded coordinates of all points."""
-    found = [offset for part in ax.collections if isinstance(part, PathCollection) for offset in part.get_offsets()]
-    return sorted(tuple(np.round(np.asarray(offset, dtype=float), 9)) for offset in found)
 
 
 def words(ax):
@@ -83,7 +76,7 @@ def test_every_picture_is_saved_with_title_alternative_and_all_its_text(make, pi
 
 
 @pytest.mark.parametrize("comparison", SPECIAL)
-@pytest.mark.parametrize("picture", PICTURES[:2])
+@pytest.mark.parametrize("picture", PICTURES[:1])
 def test_special_comparisons_are_drawn(make, from_values, picture, comparison):
     ax = Figure(figsize=(6, 5)).add_subplot()
     drawn = getattr(SPECIAL[comparison](make, from_values).plot, picture)(ax=ax)
@@ -96,35 +89,6 @@ def test_special_comparisons_are_drawn(make, from_values, picture, comparison):
         assert {text.get_parse_math() for text in ax.findobj(Text) if "$" in text.get_text()} == {False}
     if comparison == "metrics other than NDCG":
         assert any("mrr" in text for text in shown)
-
-
-class TestConflict:
-    def test_each_pair_is_a_point_at_both_its_leads_put_so_that_the_first_is_above_zero(self, make):
-        comparison = make(8)
-        linear, exponential = (means(comparison)[metric] for metric in BOTH)
-        expected = [
-            (linear[one] - linear[other], exponential[one] - exponential[other])
-            for one in range(8)
-            for other in range(8)
-            if linear[one] > linear[other]
-        ]
-        ax = comparison.plot.conflict().ax
-        assert len(expected) == 28
-        assert np.allclose(points(ax), sorted(expected), atol=1e-8)
-        (half,) = [part for part in ax.patches if isinstance(part, Rectangle) and part.get_fill()]
-        assert half.get_bbox().x0 == half.get_bbox().y1 == 0  # where the metrics disagree
-
-    def test_intervals_are_drawn_where_there_are_few_pairs(self, make):
-        def lines(models):
-            return [part for part in make(models).plot.conflict().ax.collections if isinstance(part, LineCollection)]
-
-        across, up = lines(8)
-        pairs = make(8).pairs
-        sign = np.sign(pairs["difference ndcg_linear@10"].to_numpy())[:, None]
-        for drawn, axis, metric in ((across, 0, BOTH[0]), (up, 1, BOTH[1])):
-            expected = sign * pairs[[f"lower {metric}", f"upper {metric}"]].to_numpy()
-            assert np.allclose([part[:, axis] for part in drawn.get_segments()], expected)
-        assert lines(30) == []
 
 
 class TestAttribution:

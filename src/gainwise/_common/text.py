@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 MINUS = "\u2212"
 
+DECIMALS = 3
+"""Decimals of every difference of means and of its bounds. Means have four."""
+
 
 def pluralize(number: int, thing: str) -> str:
     """Return a number with its noun in the singular or plural.
@@ -110,12 +113,41 @@ def format_mean(value: float, places: int = 4, plus: bool = False) -> str:
 
 
 def format_difference(value: float) -> str:
-    """Return a difference with its sign and four decimals, or its first digit if it is smaller.
+    """Return a difference of means with its sign and three decimals, or its first digit if it is smaller.
 
-    >>> format_difference(0.01234), format_difference(-0.01234), format_difference(0.0)
-    ('+0.0123', '\u22120.0123', '0')
+    >>> format_difference(0.01234), format_difference(-0.01234), format_difference(0.0), format_difference(0.00007)
+    ('+0.012', '\u22120.012', '0', '+0.00007')
     """
-    return "0" if value == 0 else format_number(value, plus=True)
+    return "0" if value == 0 else format_number(value, DECIMALS, plus=True)
+
+
+def format_size(value: float) -> str:
+    """Return the size of a difference, rounded like `format_difference`.
+
+    >>> format_size(-0.01234)
+    '0.012'
+    """
+    return format_difference(abs(value)).removeprefix("+")
+
+
+def format_bound(value: float, up: bool) -> str:
+    """Return a signed bound of a difference, rounded like `round_bound`: upper bounds up, lower ones down.
+
+    >>> format_bound(-0.0132, up=False), format_bound(-0.0132, up=True), format_bound(0.0, up=True)
+    ('\u22120.014', '\u22120.013', '0')
+    """
+    if value == 0 or not math.isfinite(value):
+        return format_difference(value)
+    return (MINUS if value < 0 else "+") + round_bound(abs(value), up if value > 0 else not up)
+
+
+def format_interval(lower: float, upper: float) -> str:
+    """Return the interval of a difference, rounded outward.
+
+    >>> format_interval(-0.0132, 0.0021)
+    '\u22120.014 to +0.003'
+    """
+    return f"{format_bound(lower, up=False)} to {format_bound(upper, up=True)}"
 
 
 def round_bound(value: float, up: bool) -> str:
@@ -124,7 +156,7 @@ def round_bound(value: float, up: bool) -> str:
     >>> round_bound(0.0241, up=True), round_bound(0.0054, up=False), round_bound(0.0003, up=False)
     ('0.025', '0.005', '0.0003')
     """
-    for places in range(3, 9):
+    for places in range(DECIMALS, 9 if math.isfinite(value) else DECIMALS):
         scaled = value * 10**places
         whole = math.ceil(scaled - 1e-6) if up else math.floor(scaled + 1e-6)
         if whole and (whole > 2 or value >= 0.001):

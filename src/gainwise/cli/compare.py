@@ -61,6 +61,7 @@ EXIT_CODES = {"ship": 0, "do not ship": 3, "undecided": 4}
     "compare --qrels qrels.txt run_a.txt run_b.txt -m ndcg_exp@10",
     "compare --table scores.csv --scores old,new --segments device",
     "compare --data valid.txt --recipe a=a1.txt,a2.txt,a3.txt b.txt",
+    "compare --data test.txt a.txt b.txt --selected a --searched 30",
 )
 def compare(
     inputs: InputOptions,
@@ -69,6 +70,10 @@ def compare(
     margin: Margin = 0.0,
     seed: Seed = 0,
     baseline: Annotated[str | None, Option(metavar="NAME", help="The deployed model, to replace or not.")] = None,
+    selected: Annotated[
+        str | None, Option(metavar="NAME", help="The model that a search selected on a validation set.")
+    ] = None,
+    searched: Annotated[int | None, Option(metavar="N", help="The number of candidates of that search.")] = None,
     html: Annotated[Path | None, Option(help="Write an HTML report to this file.")] = None,
     open_it: Open = False,
     per_query: Annotated[Path | None, Option(help=f"Write values by query to a file ({', '.join(FORMATS)}).")] = None,
@@ -89,8 +94,10 @@ def compare(
     if as_json:
         reject_options("with --json", all=every)
     _validate_outputs(inputs, html, per_query)
-    baseline = None if baseline is None else decode_name(baseline)
-    comparison = read_comparison(inputs, metric, alpha=alpha, margin=margin, seed=seed, baseline=baseline)
+    roles: dict[str, Any] = {"baseline": baseline, "selected": selected}
+    roles = {role: None if name is None else decode_name(name) for role, name in roles.items()}
+    roles["searched"] = searched
+    comparison = read_comparison(inputs, metric, alpha=alpha, margin=margin, seed=seed, **roles)
     values = None if per_query is None else _prepare_table(per_query, comparison.frame().reset_index())
     if as_json:
         print_json(comparison.to_dict())

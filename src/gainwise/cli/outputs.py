@@ -87,7 +87,7 @@ def print_comparison(
         terminal.print(table)
     if notes := notes_lines(content):
         terminal.print_lines([*notes, ""])
-    terminal.print_lines(next_lines(content, *next_steps))
+    terminal.print_lines(next_lines(*next_steps))
     if comparison.segments is not None:
         terminal.print_text(comparison.segments.text)
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
 from typer import Argument, Option
 
 from .._common.text import printable
+from ..data import read_qrels, read_run
 from ..data.tables import get_column, read_table
 from .app import command
 from .inputs import (
@@ -43,14 +45,19 @@ def score(
     from ..evaluation.trec_runs import evaluate_run
     from ..report.text import frame_table, values_table
 
-    result = evaluate_run(
-        metric or DEFAULT_METRICS,
-        run,
-        qrels,
-        convention=convention,
-        missing="zero" if complete else "skip",
-        unjudged=unjudged,  # type: ignore[arg-type]  # validated by evaluate_run
-    )
+    try:
+        result = evaluate_run(
+            metric or DEFAULT_METRICS,
+            run,
+            qrels,
+            convention=convention,
+            missing="zero" if complete else "skip",
+            unjudged=unjudged,  # type: ignore[arg-type]  # validated by evaluate_run
+        )
+    except ValueError as error:
+        if _are_swapped(run, qrels):
+            raise ValueError(f"{run} contains judgments and {qrels} contains a run. Swap the two files.") from error
+        raise
     assert result.coverage is not None
     if as_json:
         content = {"queries": result.judgments.queries, "mean": result.mean, "coverage": result.coverage}
@@ -62,6 +69,13 @@ def score(
     terminal.print(values_table(f"Mean over {pluralize(result.judgments.queries, 'query')}", result.mean))
     for note in result.coverage.sentences:
         terminal.print_text(note)
+
+
+def _are_swapped(run: Path, qrels: Path) -> bool:
+    """Return whether the files can be read in the other order, after an error in this one."""
+    with suppress(ValueError, OSError):
+        return run.is_file() and qrels.is_file() and len(read_qrels(run)) > 0 and len(read_run(qrels)) > 0
+    return False
 
 
 @command("explain --labels 5,0,0,0,0,3,3,3,3,3", "explain scores.csv --query qid -k 5", imports=False)

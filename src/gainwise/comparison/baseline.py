@@ -17,9 +17,11 @@ import pandas as pd
 from .._common.text import (
     TextResult,
     as_text,
+    format_bound,
     format_confidence,
     format_difference,
     format_exact,
+    format_interval,
     join_names,
     plain,
     pluralize,
@@ -32,6 +34,7 @@ from .betting import BoundKind, bound_mean, order_queries, validate_betting, val
 from .bounds import DifferenceBounds
 from .choice import format_choice, label_metrics, name_family
 from .estimates import MIN_QUERIES, ROUNDING
+from .flags import Flag
 from .inference import POWER, JointEstimate, Sample
 from .looks import find_earlier_decisions, find_look_level, read_looks, read_record
 from .one_sided import (
@@ -159,7 +162,7 @@ class CandidateDecision:
     def format_interval(self, metric: str) -> str:
         """Return the interval of the difference after a blank, or an empty text if it has no bounds."""
         ends = (self.lower[metric], self.upper[metric])
-        return f" ({' to '.join(map(format_difference, ends))})" if all(map(math.isfinite, ends)) else ""
+        return f" ({format_interval(*ends)})" if all(map(math.isfinite, ends)) else ""
 
 
 @dataclass(frozen=True, repr=False)
@@ -196,6 +199,8 @@ class BaselineComparison(Settings, Scope, TextResult):
         Hashes of the query ids in the order of betting, for later looks.
     shortage : str
         Sentence about why nothing can be decided, or an empty text.
+    flags : tuple of Flag
+        Candidates of TREC runs that retrieve more unjudged documents than the baseline.
     candidates : tuple of CandidateDecision
         One decision for each candidate, in natural order of their names.
     queries, clusters, repeats, vary, lower_is_better
@@ -229,6 +234,7 @@ class BaselineComparison(Settings, Scope, TextResult):
     order: str
     shortage: str
     candidates: tuple[CandidateDecision, ...]
+    flags: tuple[Flag, ...] = ()
 
     @property
     def decisions(self) -> dict[str, Decision]:
@@ -264,7 +270,8 @@ class BaselineComparison(Settings, Scope, TextResult):
         """Return the decision about one candidate, its reason and the bounds that decide."""
         validate_model(candidate, self.decisions)
         chosen = next(decision for decision in self.candidates if decision.candidate == candidate)
-        return printable(f"{self._describe(chosen)}{self.describe_next_step(chosen)}")
+        remarks = "".join(f" {flag}" for flag in self.flags if candidate in flag.models)
+        return printable(f"{self._describe(chosen)}{self.describe_next_step(chosen)}{remarks}")
 
     @property
     def text(self) -> str:
@@ -292,6 +299,7 @@ class BaselineComparison(Settings, Scope, TextResult):
                 f"This is look {len(self.earlier) + 1} at {pluralize(self.queries, 'query')}. Looks are planned at "
                 f"{planned} queries. {spending}."
             )
+        parts += [flag.message for flag in self.flags]
         about = describe_sample(self.clusters, self.repeats, self.vary)
         parts += [*describe_losses(self.lower_is_better), f"{about}{describe_kind(self.bounds)}"]
         return printable(" ".join(parts))
@@ -308,12 +316,12 @@ class BaselineComparison(Settings, Scope, TextResult):
         For a single metric, both are the same change.
         """
         lowest, highest, best = candidate.deciding
-        bounds = (("at least", lowest), ("at most", highest))
-        ends = [f"{side} {format_difference(bound)}" for side, bound in bounds if math.isfinite(bound)]
+        bounds = (("at least", lowest, False), ("at most", highest, True))
+        ends = [f"{side} {format_bound(bound, up)}" for side, bound, up in bounds if math.isfinite(bound)]
         worst = " and ".join(ends) or "not bounded"
         if len(self.metrics) == 1:
             return f"the change is {worst}"
-        more = f", under the best at least {format_difference(best)}" if math.isfinite(best) else ""
+        more = f", under the best at least {format_bound(best, up=False)}" if math.isfinite(best) else ""
         return f"the change under the worst metric is {worst}{more}"
 
     def _describe(self, candidate: CandidateDecision) -> str:

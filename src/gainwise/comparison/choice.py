@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from .._common import cached_property
-from .._common.text import format_confidence, format_exact, round_bound, styled
+from .._common.text import format_confidence, format_exact, join_names, round_bound, styled
 
 
 class MetricLabel(NamedTuple):
@@ -77,6 +77,8 @@ class Choice:
         Whether all metrics have the same values.
     have_shares : bool
         Whether a regret is a share of the best mean. It is not for a loss.
+    obstacle : str
+        Sentence about why no model is recommended whatever the bounds are, or an empty text.
     """
 
     names: Mapping[str, str]
@@ -91,6 +93,7 @@ class Choice:
     unit: str = "model"
     merged: bool = False
     have_shares: bool = True
+    obstacle: str = ""
 
     def find_bound(self, model: str) -> float:
         """Return the upper bound of the larger regret of a model."""
@@ -136,6 +139,8 @@ class Choice:
 
     def describe(self) -> str:
         """Return the model to choose or the safest one, if the queries do not show that the metrics disagree."""
+        if self.obstacle:
+            return f"No choice yet: {self.obstacle}"
         total, level, name = len(self.names), format_confidence(self.alpha), styled("b n", self.names[self.safe])
         if self.best is not None:
             best = styled("b n", self.names[self.best])
@@ -153,6 +158,34 @@ class Choice:
         if not self.is_bounded:
             return text
         return f"{text} {name}, the safest, may be up to {self.format_bound(self.safe)} behind ({level})."
+
+    def describe_identical(self, queries: int) -> str:
+        """Return that all models have the same values, and the difference that remains possible."""
+        subject = join_names([styled("n", name) for name in self.names.values()])
+        text = f"{subject} have the same values on all {queries:,} queries."
+        return (
+            f"{text} A difference up to {self.format_bound(self.safe)} remains possible." if self.is_bounded else text
+        )
+
+    def describe_search(self, winners: Mapping[str, str], searched: int) -> str:
+        """Return the models with the best means, after a search of `searched` candidates on these queries.
+
+        The bounds do not include candidates that are not compared, so no model is recommended.
+        """
+        labels = label_metrics(tuple(self.upper))
+        leaders = [styled("b n", self.names[winners[label.name]]) for label in labels]
+        text = leaders[0]
+        if len(set(leaders)) > 1:
+            text = " and ".join(f"{leader} by {label.long}" for leader, label in zip(leaders, labels, strict=True))
+        return (
+            f"Leading on the validation set: {text}, selected here from {searched:,} candidates. "
+            "Confirm the choice on a test set."
+        )
+
+    def describe_uncovered(self, searched: int) -> str:
+        """Return how many candidates of a search the bounds do not cover."""
+        rest = searched - len(self.names)
+        return f"The bounds do not cover the search, because {rest:,} of its candidates are not compared."
 
     def describe_compromise(self) -> str:
         """Return the safe choice of two metrics that disagree after a blank, or an empty text without a bound."""
@@ -187,6 +220,9 @@ class Choice:
 
     def describe_disagreement(self, selected: str | None) -> Iterator[str]:
         """Yield what to do if the validation set and the test set choose different models."""
+        if selected is not None and self.obstacle:
+            yield f"Selected on the validation set: {styled('n', self.names[selected])}."
+            return
         if selected is None or selected == self.safe:
             return
         yield f"The test set favors {styled('n', self.names[self.safe])}."

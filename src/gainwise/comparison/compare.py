@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from ..data.ranking_data import as_pandas
 from ..data.tables import read_table
 from ..evaluation.evaluator import Evaluator, shared_weights, validate_judgments
 from ..judgments import Judgments, Unjudged
+from ..metrics.base import Metric
 from ..metrics.names import MetricLike, parse_metrics
 from .betting import BoundKind
 from .comparison import Comparison
@@ -91,7 +93,8 @@ def compare(
         Name of the deployed model. Reports then state first whether to replace it. See `Comparison.against`.
     selected, searched : str and int, optional
         Name of the model that a search selected on a validation set, and the number of candidates of that search.
-        Reports then state whether these queries confirm the selection. See `Comparison`.
+        Reports then state whether these queries confirm the selection. Pass `searched` alone if the search used these
+        queries. See `Comparison`.
     bounds : {"asymptotic", "betting"}, default "asymptotic"
         Bounds of the verdict and of decisions about the baseline. See `Comparison`.
     allow_incomplete : bool, default False
@@ -142,7 +145,7 @@ def compare(
         allow_misaligned=allow_misaligned,
     )
     options: dict[str, Any] = {"alpha": alpha, "margin": margin, "draws": draws, "seed": seed, "baseline": baseline}
-    options |= {"selected": selected, "searched": searched}
+    options |= {"selected": selected, "searched": searched, "bounds": bounds}
     return compare_scores(
         scored,
         parsed,
@@ -188,6 +191,9 @@ def compare_scores(
     labels = {} if segments is None else validate_labels(segments, judgments.query_ids, judgments)
     codes = None if clusters is None else read_clusters(clusters, judgments.queries, judgments)
     unjudged_documents = find_unjudged(judgments, scores, primary_metrics, unjudged)
+    if unjudged_documents is not None and further is None and any(unjudged_documents.unjudged.values()):
+        means = _average_otherwise(models, primary_metrics, unjudged, n_jobs, weights)
+        unjudged_documents = replace(unjudged_documents, other_means=means)
     if unjudged == "drop":
         judgments, scores = _drop_unjudged(judgments, scores)
     by_model = models.group(scores)
@@ -232,6 +238,22 @@ def _drop_unjudged(judgments: Judgments, scores: Mapping[str, Floats]) -> tuple[
     """Return judgments and scores of the judged documents."""
     condensed, retained = judgments.condensed
     return condensed, {name: judgments.by_query(model_scores)[retained] for name, model_scores in scores.items()}
+
+
+def _average_otherwise(
+    models: ScoredModels, metrics: Sequence[Metric], unjudged: Unjudged, n_jobs: int | None, weights: Floats | None
+) -> dict[str, dict[str, float]]:
+    """Return the mean of each model under these metrics if unjudged documents are handled in the other way."""
+    other: Unjudged = "irrelevant" if unjudged == "drop" else "drop"
+    evaluator = Evaluator(metrics, models.judgments, n_jobs, unjudged=other)
+    values, counted = _evaluate(evaluator, models.scores)
+    common = counted & ~np.isnan(values[:, :, 0]).any(axis=0)
+    means = np.average(values[:, common], axis=1, weights=None if weights is None else weights[common])
+    by_model = (models.group(dict(zip(models.scores, row, strict=True))) for row in means.tolist())
+    return {
+        name: {model: float(np.mean(repeats)) for model, repeats in row.items()}
+        for name, row in zip(evaluator.names, by_model, strict=True)
+    }
 
 
 def _build_table(models: ScoredModels, values: Floats) -> Any:

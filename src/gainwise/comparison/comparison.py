@@ -35,6 +35,7 @@ from .flags import (
     find_equal_label_flags,
     find_uneven_judging,
     find_unit_flags,
+    find_unjudged_flags,
 )
 from .gain_path import GainPath, build_gain_path, validate_bases
 from .inference import Sample, limit_draws
@@ -60,7 +61,7 @@ from .segments import Segments, compute_segments
 from .sensitivity import Sensitivity, compute_sensitivity
 from .settings import Settings
 from .single_queries import build_ranking, find_contradictory_queries, find_largest_differences, find_query
-from .verdict import Verdict
+from .verdict import Verdict, bet_on_models, describe_few_repeats
 
 if TYPE_CHECKING:
     from ..report.content import Content
@@ -124,7 +125,9 @@ class Comparison:
     selected : str, optional
         Name of the model that was selected on a validation set. Reports then state its gap to the best model.
     searched : int, optional
-        Number of candidates that `selected` was selected from.
+        Number of candidates that `selected` was selected from. Without `selected`, the candidates were searched on
+        these queries. If some of them are not compared, the bounds do not cover the search, and reports recommend no
+        model.
     bounds : {"asymptotic", "betting"}, default "asymptotic"
         Bounds of the verdict and of `against`. ``"betting"`` also covers rare losses that the sample does not contain,
         and is valid at any number of queries. It requires a range of both primary metrics, equal weights, independent
@@ -223,16 +226,26 @@ class Comparison:
             validate_model(self.selected, self.models)
         if self.searched is None:
             return
-        if self.selected is None:
-            raise ValueError(
-                f"searched ({self.searched!r}) is the number of candidates of a search. Also pass selected=, the name "
-                "of the model that it selected."
-            )
         if validate_integer("searched", self.searched, 1) < len(self.models):
             raise ValueError(
                 f"searched must be at least the number of compared models ({len(self.models)}), got {self.searched!r}. "
                 "Pass the number of all candidates of the search."
             )
+        if self._baseline is not None:
+            self._validate_search()
+
+    def _validate_search(self) -> None:
+        """Raise if models that a search on these queries selected are to replace a baseline."""
+        if self._is_searched_here:
+            raise ValueError(
+                f"searched={self.searched!r} without selected= states that these queries selected the models from more "
+                "candidates, so they cannot decide about a baseline. Compare the selected model on other queries."
+            )
+
+    @property
+    def _is_searched_here(self) -> bool:
+        """Whether these queries selected the compared models from more candidates."""
+        return self.searched is not None and self.selected is None and self.searched > len(self.models)
 
     def _build_sample(self, panel: Panel, ranges: dict[str, tuple[float, float]], bounds: BoundKind) -> Sample:
         settings = self.settings
@@ -359,7 +372,8 @@ class Comparison:
         if self.unjudged is not None:
             flags += find_uneven_judging(self.unjudged, verdict.in_question)
         flags += self._chance_flags
-        return replace(verdict, unjudged=self.unjudged, flags=tuple(flags))
+        searched = self.searched if self._is_searched_here else None
+        return replace(verdict, unjudged=self.unjudged, flags=tuple(flags), searched=searched)
 
     @cached_property
     def chance(self) -> dict[str, dict[str, float]]:
@@ -373,10 +387,44 @@ class Comparison:
         return self.rankings.compute_chance(self.definitions, self._weights)
 
     @cached_property
+    def _single_standings(self) -> pd.DataFrame:
+        """The standings of the only metric by model, with the bounds that decide."""
+        table, sample = self.standings.set_index("model").loc[list(self.models)], self._sample
+        if sample.bounds == "betting":
+            evidence = bet_on_models(sample, self.metrics, self.settings.alpha)
+            columns = {
+                "regret_lower": evidence.lower,
+                "regret_upper": evidence.upper,
+                "may_be_best": evidence.may_be_best,
+            }
+            for name, (row,) in columns.items():
+                table[name] = pd.Series(row, list(sample.panel.models))
+        table.loc[table["may_be_best"], "regret_lower"] = 0.0
+        return table
+
+    @property
+    def _single_shortage(self) -> str:
+        """Sentence about why nothing can be decided by the only metric, or an empty text."""
+        panel, estimated, _ = self._sample.joint(self.metrics)
+        if self._sample.bounds == "betting":
+            return ""
+        return estimated.shortage or describe_few_repeats(panel.evidence["repeats"])
+
+    @property
+    def _are_identical(self) -> bool:
+        """Whether all models have the same values on every query under the only metric."""
+        return not self._sample.joint(self.metrics).estimated.wins.any()
+
+    @property
+    def _has_no_evidence(self) -> bool:
+        """Whether no query can distinguish two rankings."""
+        return self._equal_queries == self.counts.any
+
+    @cached_property
     def _chance_flags(self) -> tuple[Flag, ...]:
         """Flags of models that are not better than random order under a primary metric."""
         panel = self._sample.panel
-        if panel.units < MIN_QUERIES or self._equal_queries == self.counts.any or not self.chance:
+        if panel.units < MIN_QUERIES or self._has_no_evidence or not self.chance:
             return ()
         standings = build_leaderboard(self._sample, self._deciding)
         return tuple(find_chance_flags(standings, self.chance, self.lower_is_better))
@@ -435,8 +483,8 @@ class Comparison:
         ValueError
             If `baseline` is unknown or the only model, `margin` is negative or not below the range of a metric,
             ``require="no_loss"`` has no margin, `looks` do not increase or start above the number of queries,
-            `earlier` has other settings, ``bounds="betting"`` does not apply, or no query has two documents with
-            different labels.
+            `earlier` has other settings, ``bounds="betting"`` does not apply, no query has two documents with different
+            labels, or these queries were searched for the models (`searched`).
 
         Notes
         -----
@@ -458,10 +506,11 @@ class Comparison:
         >>> first_look.candidates[0].decision, round(first_look.level, 4)
         ('ship', 0.0015)
         """
-        if self._equal_queries == self.counts.any:
+        if self._has_no_evidence:
             raise ValueError(f"{NO_EVIDENCE}. Check the query ids (--query) and the labels (--label).")
+        self._validate_search()
         width = self.settings.margin if margin is None else margin
-        return compare_with_baseline(
+        result = compare_with_baseline(
             self._sample,
             self._deciding,
             baseline,
@@ -471,6 +520,9 @@ class Comparison:
             earlier=earlier,
             bounds=bounds,
         )
+        if self.unjudged is None:
+            return result
+        return replace(result, flags=tuple(find_unjudged_flags(self.unjudged, baseline, list(result.decisions))))
 
     @cached_property
     def variance(self) -> dict[str, VarianceComponents]:
@@ -929,7 +981,7 @@ class Comparison:
 
     @property
     def plot(self) -> Plots:
-        """Plots: `leaderboard`, `conflict`, `attribution`, `queries`, `gains`, `sensitivity`.
+        """Plots: `leaderboard`, `attribution`, `queries`, `gains`, `sensitivity`.
 
         Experiments also have `curves`. Notebooks display a plot, `.ax` is its Matplotlib axes, and `.save` writes it.
         """
@@ -1024,8 +1076,8 @@ class Comparison:
         return self.primary
 
     def __str__(self) -> str:
-        standing = self.content.standing
-        lines = [printable(as_text(line)) for line in (standing.headline, standing.advice) if line]
+        chart = self.content.chart
+        lines = [printable(as_text(line)) for line in (chart.headline, chart.advice) if line]
         return "\n".join([*lines, repr(self)])
 
     def __repr__(self) -> str:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from .._common.text import TextResult, format_amount, pluralize
+from .._common.text import TextResult, pluralize, round_bound
 from .._common.typing import Floats, Integers, Listed
 from ..evaluation.evaluator import warn_of_gains
 from ..evaluation.trec_runs import align_runs
@@ -21,7 +21,7 @@ from .estimates import ROUNDING
 from .ranked_models import select_sums
 
 NEGLIGIBLE = 0.01
-"""Below this difference of NDCG, the choice of the gain cannot matter."""
+"""Reports state the bound if it is below this difference of NDCG."""
 
 MAX_CELLS = 8_000_000
 """Documents are counted by query and label if the table has at most so many cells."""
@@ -70,26 +70,25 @@ class DisagreementBound(TextResult):
 
     @property
     def conclusion(self) -> str:
-        """One sentence if the choice between the metrics cannot matter, otherwise an empty text."""
-        if not self.is_negligible:
-            return ""
-        limit = f"no two rankings can be in conflict by {NEGLIGIBLE:g} or more"
-        return f"On these labels, the choice between {' and '.join(self.metrics)} cannot matter: {limit}."
+        """One sentence: the most that one of two models can be behind the other under both metrics."""
+        first, second = self.metrics
+        if self.same_number:
+            return f"On these labels, {first} and {second} are the same number for every ranking."
+        most = round_bound(self.two_rankings, up=True)
+        return f"On these labels, of any two models one is at most {most} behind the other by {first} and by {second}."
 
     @property
     def text(self) -> str:
-        """Two sentences with the numbers."""
+        """The conclusion, the number of queries with a possible conflict, and the differences for one ranking."""
         first, second = self.metrics
         over = pluralize(self.queries, "query")
         if self.same_number:
-            return f"On these labels ({over}), {first} and {second} are the same number for every ranking."
-        above, below = (format_amount(self.one_ranking[metric]) for metric in self.metrics)
-        cost = format_amount(self.two_rankings)
+            return f"{self.conclusion} There are {over}."
+        above, below = (round_bound(self.one_ranking[metric], up=True) for metric in self.metrics)
         return (
-            f"On average over {over}, {first} of one ranking is at most {above} above and {below} below {second}. If "
-            f"the two metrics prefer different rankings, the wrong choice costs at most {cost} under one of them, and "
-            f"a conflict is possible on {self.possible:,} of {over}. {self.conclusion}"
-        ).rstrip()
+            f"{self.conclusion} The metrics can prefer different rankings on {self.possible:,} of {over}. On average, "
+            f"{first} of one ranking is at most {above} above and {below} below {second}."
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return all numbers and `text` as plain values for JSON."""

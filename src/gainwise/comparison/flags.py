@@ -5,14 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from .._common.text import format_confidence, format_mean, join_names, pluralize
+from .._common.text import format_confidence, format_mean, join_names, pluralize, styled
 from .._common.typing import Floats
 from ..evaluation.evaluator import HANDLING, Evaluator
 from ..judgments import Judgments, Unjudged
@@ -48,7 +48,8 @@ class Flag:
         ``"equal labels"``, ``"left-out queries"``, ``"one model"``, ``"few queries"``, ``"few clusters"``,
         ``"few degrees of freedom"``, ``"uneven weights"``, ``"uneven clusters"``, ``"identical repeats"``,
         ``"outlying repeats"``, ``"few repeats"``, ``"tied winners"``, ``"identical models"``, ``"ignored pairs"``,
-        ``"thin pairs"``, ``"lopsided pairs"``, ``"uneven judging"``, ``"below chance"`` or ``"chance level"``.
+        ``"thin pairs"``, ``"lopsided pairs"``, ``"uneven judging"``, ``"more unjudged"``, ``"below chance"`` or
+        ``"chance level"``.
     message : str
         One sentence with numbers.
     models : tuple of str
@@ -132,7 +133,7 @@ def find_chance_flags(
                 found.setdefault((code, models), []).append(f"{name} ({format_range(levels[mask])})")
     for (code, models), metrics in found.items():
         verb, pronoun = ("is", "its") if len(models) == 1 else ("are", "their")
-        text = f"{join_names(models)} {verb} not proven better than random order under {join_names(metrics)}."
+        text = f"{join_names(models)} {verb} not shown to be better than random order under {join_names(metrics)}."
         if code == "below chance":
             text = f"{join_names(models)} {verb} below random order under {join_names(metrics)}. "
             text += f"Are {pronoun} scores negated or shuffled?"
@@ -192,7 +193,10 @@ def _find_repeat_flags(panel: Panel, repeats: Sequence[Floats], estimated: Estim
     if outliers := find_outlying_repeats(panel):
         names = tuple(dict.fromkeys(name for name, _ in outliers))
         places = join_names([f"repeat {number} of {name}" for name, number in outliers])
-        text = f"The distance of {places} from the other repeats is more than chance. A training may have failed."
+        text = (
+            f"The distance of {places} from the other repeats is larger than in {format_confidence(OUTLIER_LEVEL)} of "
+            "healthy sets of repeats. A training may have failed."
+        )
         yield Flag("outlying repeats", text, names)
     if few := tuple(name for name, number in recipes.items() if number < FEW_REPEATS):
         text = (
@@ -282,12 +286,43 @@ class UnjudgedDocuments:
         Number of retrieved documents, and of those without a label.
     handling : {"irrelevant", "drop"}
         Whether unjudged documents have label 0 or were dropped before the other metrics were computed.
+    other_means : dict of metric name to dict of model to float
+        Means under the primary metrics with the other handling, on the queries with a value under both. Empty if every
+        retrieved document is judged.
     """
 
     shares: dict[str, dict[str, float]]
     retrieved: dict[str, int]
     unjudged: dict[str, int]
     handling: Unjudged
+    other_means: dict[str, dict[str, float]] = field(default_factory=dict)
+
+    def find_other_winner(self, winners: Mapping[str, str], losses: Container[str]) -> tuple[str, str] | None:
+        """Return the first metric whose winner changes with the other handling, and its winner then, or None.
+
+        >>> means = {"mrr": {"A": 0.5, "B": 0.6}}
+        >>> UnjudgedDocuments({}, {}, {}, "drop", means).find_other_winner({"mrr": "A"}, ())
+        ('mrr', 'B')
+        """
+        for metric, means in self.other_means.items():
+            signed = {model: -mean if metric in losses else mean for model, mean in means.items()}
+            best = max(signed, key=signed.__getitem__)
+            if signed[best] > signed[winners[metric]] + ROUNDING:
+                return metric, best
+        return None
+
+    def describe_obstacle(self, winners: Mapping[str, str], losses: Container[str], names: Mapping[str, str]) -> str:
+        """Return the sentences that the best model depends on the handling, or an empty text. `names` are for texts."""
+        changed = self.find_other_winner(winners, losses)
+        if changed is None:
+            return ""
+        metric, best = changed
+        condition = "left out" if self.handling == "irrelevant" else "counted as irrelevant"
+        extreme = "lowest" if metric in losses else "highest"
+        return (
+            f"Unjudged documents decide which run is best. If they are {condition}, {styled('n', names[best])} has the "
+            f"{extreme} mean {metric}, not {styled('n', names[winners[metric]])}."
+        )
 
     @property
     def remark(self) -> str:
@@ -304,7 +339,9 @@ class UnjudgedDocuments:
             return ["Every document that the models retrieved was judged."]
         sentences = []
         for name, shares in self.shares.items():
-            sentences.append(f"{name} is {join_names([f'{shares[model]:.3f} for {model}' for model in models])}.")
+            sentences.append(
+                f"{name} is {join_names([f'{format_mean(shares[model])} for {model}' for model in models])}."
+            )
         counts = join_names([f"{self.unjudged[model]:,} of {self.retrieved[model]:,} for {model}" for model in models])
         return [*sentences, f"Unjudged documents among those retrieved were {HANDLING[self.handling]}: {counts}."]
 
@@ -357,13 +394,32 @@ def find_uneven_judging(unjudged: UnjudgedDocuments, in_question: Sequence[str])
             if first in in_question and abs(shares[first] - shares[second]) > MAX_JUDGED_DIFFERENCE + ROUNDING
         )
         if pairs:
-            names = join_names([f"{a} and {b} ({shares[a]:.3f}, {shares[b]:.3f})" for a, b in pairs])
+            names = join_names([f"{a} and {b} ({format_mean(shares[a])}, {format_mean(shares[b])})" for a, b in pairs])
             if len(pairs) > 3:
                 names = f"a model in question and another in {len(pairs)} pairs"
             text = (
                 f"{name} differs by more than {MAX_JUDGED_DIFFERENCE:g} between {names}. {_REMEDY[unjudged.handling]}"
             )
             yield Flag("uneven judging", text, tuple(dict.fromkeys(itertools.chain(*pairs))), pairs)
+
+
+def find_unjudged_flags(unjudged: UnjudgedDocuments, baseline: str, candidates: Sequence[str]) -> Iterator[Flag]:
+    """Yield a flag for each candidate that retrieves more unjudged documents than the baseline.
+
+    >>> unjudged = UnjudgedDocuments({"judged@10": {"old": 0.95, "new": 0.9}}, {}, {}, "irrelevant")
+    >>> next(find_unjudged_flags(unjudged, "old", ["new"])).message[:79]
+    'new retrieves more unjudged documents than old: judged@10 is 0.9000 and 0.9500.'
+    """
+    for candidate in candidates:
+        for name, shares in unjudged.shares.items():
+            share, usual = format_mean(shares[candidate]), format_mean(shares[baseline])
+            if float(share) < float(usual):
+                effect = "They count as irrelevant, so its value may be too low."
+                if unjudged.handling == "drop":
+                    effect = "They are removed from the lists, so its value may be too high."
+                text = f"{candidate} retrieves more unjudged documents than {baseline}: {name} is {share} and {usual}."
+                yield Flag("more unjudged", f"{text} {effect}", (candidate, baseline))
+                break
 
 
 _REMEDY = {

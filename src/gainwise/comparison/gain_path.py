@@ -74,7 +74,7 @@ class GainsVerdict(NamedTuple):
     Attributes
     ----------
     kind : {"genuine", "agree", "unresolved"}
-        No model is best at every base (proven), one model is best at every base (proven), or neither.
+        No model is best at every base, one model is best at every base, or neither is shown at level `alpha`.
     p_value : float
         P-value of the hypothesis that some model is best at every base. At most alpha exactly if the kind is
         ``"genuine"``.
@@ -200,7 +200,7 @@ class GainPath(TextResult):
         if len(self.models) == 1:
             return f"{self.models[0]} is the only model."
         if kind == "agree":
-            return f"{always[0]} is proven best at every base ({level})."
+            return f"{always[0]} is better than all others at every base ({level})."
         if kind == "unresolved":
             names = join_names(always, word="or")
             return f"One model may be best at every base ({format_p_value(p)}). If so, it is {names} ({level})."
@@ -220,17 +220,22 @@ class GainPath(TextResult):
 
     @cached_property
     def headline(self) -> str:
-        """One or two short sentences without the last full stop."""
-        changes, (low, high) = len(self.winners) - 1, self._ends
-        winner, bases = printable(self.winners["model"].iloc[0]), f"at every gain from b = {low} to {high}"
+        """The models that may be best at every gain, and the highest mean, without the last full stop."""
+        changes, (low, high), total = len(self.winners) - 1, self._ends, len(self.models)
+        winner, level = printable(self.winners["model"].iloc[0]), format_confidence(self.alpha)
+        bases = f"at every gain from b = {low} to {high}"
+        if total == 1:
+            return f"{winner} is the only model"
         if self.verdict.kind == "agree":
-            return f"{winner} is best {bases}"
-        if not changes:
-            return f"{winner} has the {self._best} mean {bases}, but is not proven best"
+            others = "the other one" if total == 2 else f"the {total - 1} others"
+            return f"{winner} is better than {others} {bases} ({level})"
+        number = len(self.verdict.always_best)
+        subject = "No model is" if self.verdict.kind == "genuine" else f"{number} of {total} models may be"
         times = {1: "once", 2: "twice"}.get(changes, f"{changes} times")
-        subject = "No model is" if self.verdict.kind == "genuine" else "One model may be"
-        change = f"The model with the {self._best} mean changes {times} between b = {low} and {high}"
-        return f"{change}. {subject} best at every gain"
+        mean = f"The model with the {self._best} mean changes {times}"
+        if not changes:
+            mean = f"{winner} has the {self._best} mean at each"
+        return f"{subject} best {bases} ({level}). {mean}"
 
 
 def format_base(base: float) -> str:

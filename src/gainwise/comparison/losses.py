@@ -1,19 +1,15 @@
-"""Reasons to look at a candidate again: queries that lose most against the baseline, and unjudged documents."""
+"""Queries on which a candidate loses most against a baseline."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from .._common.validation import validate_integer
-from .flags import UnjudgedDocuments
 from .ranked_models import validate_pair
 from .single_queries import find_ranked_places
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 MAX_RANKS = 10
 """Documents of each ranking in a table of losses."""
@@ -86,25 +82,3 @@ def find_losses(comparison: Any, baseline: str, candidate: str, most: int = 20) 
         table[f"documents {model}"] = [" ".join(map(str, documents[row].tolist())) for row in rows]
         table[f"grades {model}"] = [" ".join(f"{grade:g}" for grade in labels[row].tolist()) for row in rows]
     return pd.DataFrame(table)
-
-
-def describe_unjudged(unjudged: UnjudgedDocuments, baseline: str, candidates: Sequence[str]) -> list[str]:
-    """Return a sentence for each candidate that retrieves more unjudged documents than the baseline.
-
-    >>> unjudged = UnjudgedDocuments({"judged@10": {"old": 0.95, "new": 0.9}}, {}, {}, "irrelevant")
-    >>> describe_unjudged(unjudged, "old", ["new"])[0][:77]
-    'new retrieves more unjudged documents than old: judged@10 is 0.900 and 0.950.'
-    """
-    sentences = []
-    for candidate in candidates:
-        for name, shares in unjudged.shares.items():
-            if round(shares[candidate], 3) < round(shares[baseline], 3):
-                effect = "They count as irrelevant, so its value may be too low."
-                if unjudged.handling == "drop":
-                    effect = "They are removed from the lists, so its value may be too high."
-                sentences.append(
-                    f"{candidate} retrieves more unjudged documents than {baseline}: {name} is "
-                    f"{shares[candidate]:.3f} and {shares[baseline]:.3f}. {effect}"
-                )
-                break
-    return sentences

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -65,18 +65,6 @@ def _build_discordance(sample: Sample, names: tuple[str, str]) -> dict[str, Any]
         f"{DISCORDANCE} {quantity}": effects[quantity] for quantity in ("lower", "upper", "p_value", "p_adjusted")
     }
     return {DISCORDANCE: effects["difference"], **further}
-
-
-def compute_advantages(
-    table: pd.DataFrame, metric: str, lower_is_better: Container[str] = (), of: str = "difference"
-) -> pd.Series[float]:
-    """Return a column of a metric, with the sign of losses reversed. Positive values favor `model_x`.
-
-    It is the column for the queries with a value under both primary metrics, if there is one.
-    """
-    name = f"{of} {metric}"
-    column = table[f"common {name}" if f"common {name}" in table else name]
-    return 0.0 - column if metric in lower_is_better else column
 
 
 def _build_effects(

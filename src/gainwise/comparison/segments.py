@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .._common.text import TextResult, format_amount, format_confidence, join_names, pluralize, printable
+from .._common.text import TextResult, format_confidence, join_names, pluralize, printable, round_bound
 from .._common.typing import Bools
 from .estimates import MIN_QUERIES
 from .inference import Sample
@@ -47,7 +47,7 @@ class Segment:
     leaderboard : DataFrame or None
         See `Comparison.standings`.
     is_better : ndarray of bool, shape (metrics, M, M)
-        ``is_better[m, k, j]``: model j is proven better than model k under metric m, simultaneously for all segments.
+        ``is_better[m, k, j]``: model j is better than model k under metric m, simultaneously for all segments.
     """
 
     column: str
@@ -65,16 +65,20 @@ class Segment:
         return self.verdict is not None and not self.verdict.shortage
 
 
+NO_CONTRAST = "In no segment is a model shown to be the best that is shown to be worse than another one elsewhere."
+"""Sentence if there are no contrasts."""
+
+
 @dataclass(frozen=True)
 class Contrast:
-    """Model that is proven best in one segment and proven worse than another in others of the same column.
+    """Model that is the best in one segment and worse than another in others of the same column, at level `alpha`.
 
     Attributes
     ----------
     model : str
         Name of the model.
     metrics : tuple of str
-        The metrics of this proof, both or one.
+        The metrics of the statement, both or one.
     column, best_in : str
         Column, and label of the segment with this best model.
     trails_in : tuple of str
@@ -153,7 +157,7 @@ class Segments(TextResult):
 
     @property
     def contrasts(self) -> tuple[Contrast, ...]:
-        """Models that are proven best in one segment and proven not to be in another of the same column."""
+        """Models that are the best in one segment and not in another one of the same column, at level `alpha`."""
         contrasts: list[Contrast] = []
         for part in self.parts:
             others = [other for other in self.parts if other.column == part.column and other is not part]
@@ -196,8 +200,7 @@ class Segments(TextResult):
         """One paragraph: the contrasts, then each segment with numbers."""
         contrasts = [contrast.text for contrast in self.contrasts]
         decided, small = ([part for part in self.parts if part.decided is group] for group in (True, False))
-        none = "No model is proven best in one segment and worse than another in a second segment."
-        sentences = contrasts[:MAX_SHOWN] or [none]
+        sentences = contrasts[:MAX_SHOWN] or [NO_CONTRAST]
         if more := len(contrasts[MAX_SHOWN:]):
             sentences.append(f"There {'is' if more == 1 else 'are'} {pluralize(more, 'more such contrast')}.")
         sentences += map(_describe_segment, decided[:MAX_SHOWN])
@@ -278,11 +281,11 @@ def _describe_segment(part: Segment) -> str:
         "genuine": f"no model is best under both metrics ({ranks})",
         "agree": f"{first} is best under both metrics",
         "immaterial": f"the loss is within the margin by either metric ({ranks})",
-        "unresolved": f"the best model is not proven ({ranks})",
+        "unresolved": f"no model is shown to be the best ({ranks})",
     }[verdict.kind]
     sentence = f"Where {part.column} is {part.label} ({pluralize(part.queries, 'query')}), {result}."
     if verdict.kind == "agree":
         return sentence
     upper = verdict.safe_regret_upper
-    bound = f", at most {format_amount(upper)} from the best" if math.isfinite(upper) else ""
+    bound = f", at most {round_bound(upper, up=True)} from the best" if math.isfinite(upper) else ""
     return f"{sentence} The safe choice is {verdict.safe_choice}{bound}."

@@ -73,20 +73,19 @@ class Sensitivity(TextResult):
     def headline(self) -> str:
         """One sentence: the choices that matter most, or that the sample is too small to rank them."""
         table = self.table
-        total, names = pluralize(len(table), "choice"), table["choice"].tolist()
+        total = pluralize(len(table), "choice")
         if not table["reversed"].any():
             return f"None of {total} reverses any pair of models."
         if self.queries < MIN_QUERIES or len(self.models) < MIN_MODELS:
             needed = f"{MIN_QUERIES} queries and {MIN_MODELS} models"
             return f"The sample is too small to rank {total} by their effect, which requires at least {needed}."
-        by_gain = table.loc[table["kind"] == "gain", "reversed"].max()
-        if math.isnan(by_gain):
-            return f"Of {total}, {names[0]} reverses most pairs."
-        stronger = table.loc[table["reversed"] > by_gain, "choice"].tolist()
-        if not stronger:
-            return f"Of {total}, the gain reverses most pairs."
-        verb = "matters" if len(stronger) == 1 else "matter"
-        return f"Of {total}, {join_names(stronger, 4)} {verb} more than the gain."
+        first, by_gain = table.iloc[0], table.loc[table["kind"] == "gain", "reversed"].max()
+        most = f"{first['choice']} reverses {100 * first['reversed']:.1f} % of the pairs of models"
+        if first["kind"] != "gain" and not math.isnan(by_gain):
+            stronger = int((table["reversed"] > by_gain).sum())
+            more = f", and {stronger} of {total} reverse more" if stronger > 1 else ""
+            return f"The gain reverses {100 * by_gain:.1f} % of the pairs of models{more}. The largest effect: {most}."
+        return f"The largest effect of {total}: {most}."
 
     @property
     def text(self) -> str:
@@ -94,10 +93,9 @@ class Sensitivity(TextResult):
         size = f"{pluralize(len(self.models), 'model')} on {pluralize(self.queries, 'query')}"
         parts = [f"{size}, in the order of {self.reference}. {self.headline}"]
         for row in self.table[self.table["kind"] == "gain"].to_dict("records"):
-            interval = ""
             if math.isfinite(row["lower"]):
-                interval = f" ({100 * row['lower']:.1f} to {100 * row['upper']:.1f} %, {format_confidence(self.alpha)})"
-            parts.append(f"The {row['choice']} reverses {100 * row['reversed']:.1f} % of the pairs{interval}.")
+                ends = f"{100 * row['lower']:.1f} to {100 * row['upper']:.1f} % ({format_confidence(self.alpha)})"
+                parts.append(f"The interval of the {row['choice']} is {ends}.")
         changed = self.table.loc[self.table["winner_changes"] > 0.5, "choice"].tolist()
         change = f"changes under {join_names(changed)}" if changed else "is the same under every choice"
         parts.append(f"The winner, {self.winner}, {change}.")

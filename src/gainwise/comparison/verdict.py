@@ -13,10 +13,10 @@ from .._common import cached_property
 from .._common.text import (
     TextResult,
     as_text,
-    format_amount,
     format_exact,
-    format_number,
+    format_mean,
     format_p_value,
+    format_size,
     join_names,
     plain,
     pluralize,
@@ -101,6 +101,8 @@ class Verdict(Settings, Scope, TextResult):
         Sentence about why the verdict is unresolved in any case, or an empty text.
     unjudged : UnjudgedDocuments or None
         Share of unjudged documents of each model, for TREC runs.
+    searched : int or None
+        Number of candidates of a search on these queries, if not all of them are compared.
     variance : dict of metric name to VarianceComponents
         Variance of the difference of two recipes by source. Empty if all models are fixed.
 
@@ -151,6 +153,7 @@ class Verdict(Settings, Scope, TextResult):
     bounds: BoundKind = "asymptotic"
     shortage: str = ""
     unjudged: UnjudgedDocuments | None = None
+    searched: int | None = None
     variance: dict[str, VarianceComponents] = field(default_factory=dict)
 
     @classmethod
@@ -233,8 +236,17 @@ class Verdict(Settings, Scope, TextResult):
     @property
     def named_choice(self) -> str | None:
         """The safe choice if the first sentence names it, because its loss is bounded or it is the best, or None."""
-        is_open = bool(self.shortage) or self.are_identical or math.isinf(self.safe_regret_upper)
-        return None if is_open and self.kind != "agree" else self.safe_choice
+        is_unbounded = self.are_identical or math.isinf(self.safe_regret_upper)
+        if self.searched or self.describe_obstacle({}) or (is_unbounded and self.kind != "agree"):
+            return None
+        return self.safe_choice
+
+    def describe_obstacle(self, names: Mapping[str, str]) -> str:
+        """Return why no model is recommended, whatever the bounds are, or an empty text. `names` are for sentences."""
+        if self.shortage or self.unjudged is None:
+            return self.shortage
+        names = {model: names.get(model, model) for model in self.models}
+        return self.unjudged.describe_obstacle(self.winners, self.lower_is_better, names)
 
     @cached_property
     def text(self) -> str:
@@ -306,7 +318,7 @@ def test_models(joint: JointEstimate, alpha: float) -> Evidence:
     )
 
 
-def bet_on_models(sample: Sample, names: tuple[str, str], alpha: float) -> Evidence:
+def bet_on_models(sample: Sample, names: tuple[str, ...], alpha: float) -> Evidence:
     """Bound the regrets by betting, with simultaneous bounds of the differences to the winner of each metric.
 
     All ordered pairs under both metrics share the level, so the selection of the winners needs no further correction.
@@ -364,20 +376,23 @@ def format_headline(
     if len(verdict.models) == 1:
         return f"One {unit}: add a second one to compare it with."
     if NO_EVIDENCE_FLAG in verdict.flags:
-        return f"These queries cannot distinguish {unit}s: each has one document or equal labels."
-    if verdict.shortage:
-        return f"No choice yet: {verdict.shortage}"
+        return describe_no_evidence(unit)
+    if verdict.searched is not None and not verdict.shortage:
+        return choice.describe_search(verdict.winners, verdict.searched)
+    if choice.obstacle:
+        return choice.describe()
     if selected is not None:
         return choice.describe_selected(selected, searched)
     if verdict.kind == "genuine":
         return f"{_describe_conflict(verdict, names)}{choice.describe_compromise()}"
     if verdict.are_identical and verdict.kind != "agree":
-        subject = join_names([styled("n", names[model]) for model in verdict.models])
-        remains = (
-            f" A difference up to {choice.format_bound(choice.safe)} remains possible." if choice.is_bounded else ""
-        )
-        return f"{subject} have the same values on all {verdict.queries:,} queries.{remains}"
+        return choice.describe_identical(verdict.queries)
     return choice.describe()
+
+
+def describe_no_evidence(unit: str) -> str:
+    """Return that no query can distinguish two rankings."""
+    return f"These queries cannot distinguish {unit}s: each has one document or equal labels."
 
 
 def _build_choice(verdict: Verdict, names: Mapping[str, str]) -> Choice:
@@ -395,6 +410,7 @@ def _build_choice(verdict: Verdict, names: Mapping[str, str]) -> Choice:
         unit=verdict.unit,
         merged=verdict.metrics_coincide,
         have_shares=not verdict.lower_is_better,
+        obstacle=verdict.describe_obstacle(names),
     )
 
 
@@ -417,12 +433,14 @@ def format_advice(verdict: Verdict, names: Mapping[str, str], selected: str | No
         return ""
     if NO_EVIDENCE_FLAG in verdict.flags:
         return "Check the query ids and the labels."
+    choice = _build_choice(verdict, names)
     if verdict.shortage:
         extreme, winners = "Best" if verdict.lower_is_better else "Highest", dict.fromkeys(verdict.winners.values())
         parts = [f"{extreme} mean in this sample: {join_names([styled('n', names[model]) for model in winners])}."]
-        parts += [f"Selected on the validation set: {styled('n', names[selected])}."] if selected is not None else []
+        parts += choice.describe_disagreement(selected)
+    elif verdict.searched is not None:
+        parts = [choice.describe_uncovered(verdict.searched)]
     else:
-        choice = _build_choice(verdict, names)
         parts = [*choice.describe_disagreement(selected), *_describe_kind(verdict, names)]
         if not choice.is_bounded and not verdict.are_identical:
             parts.append(
@@ -461,7 +479,7 @@ def _describe_distance(verdict: Verdict) -> str:
     """Return the distance of the common winner from the next model under each metric, in this sample."""
     distances = []
     for label, style in zip(label_metrics(verdict.metrics)[: 1 if verdict.metrics_coincide else 2], "le", strict=False):
-        distance = styled(style, format_number(sorted(verdict.regrets[label.name].values())[1], 3))
+        distance = styled(style, format_size(sorted(verdict.regrets[label.name].values())[1]))
         distances.append(distance if verdict.metrics_coincide else f"{distance} ({label.long})")
     following = "The other one" if len(verdict.models) == 2 else "The next"
     return f"{following} is {' and '.join(distances)} behind in this sample."
@@ -472,7 +490,7 @@ def _describe_means(verdict: Verdict) -> str:
     parts = []
     for metric in verdict.metrics:
         extreme, winner = "lowest" if metric in verdict.lower_is_better else "highest", verdict.winners[metric]
-        parts.append(f"{winner} has the {extreme} mean {metric} ({verdict.means[metric][winner]:.4f})")
+        parts.append(f"{winner} has the {extreme} mean {metric} ({format_mean(verdict.means[metric][winner])})")
     return f"{' and '.join(parts)}."
 
 
@@ -481,7 +499,7 @@ def _describe_cost(verdict: Verdict) -> str:
     parts = []
     for metric, other in (verdict.metrics, verdict.metrics[::-1]):
         winner = verdict.winners[metric]
-        regret = format_amount(verdict.regrets[other][winner])
+        regret = format_size(verdict.regrets[other][winner])
         cost = f"adds {regret} to {other}" if other in verdict.lower_is_better else f"costs {regret} of {other}"
         parts.append(f"choosing {winner} {cost}")
     return f"In this sample {parts[0]}, and {parts[1]}."

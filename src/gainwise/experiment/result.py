@@ -171,6 +171,16 @@ class ExperimentResult:
         table = self.compared.loc[natural_order(self.compared.index)]
         return str(table.index[self._select(table)])
 
+    @property
+    def _searched(self) -> int | None:
+        """Number of candidates that took part in the selection, or None if none is selected."""
+        if self.unselected:
+            return None
+        missing = self.missing if self.selection is None else self.selection.missing
+        searched = len(self.plan.candidates) - len(missing)
+        # A run that was interrupted after the selection may have finished further candidates.
+        return searched if searched >= len(self.candidates) else None
+
     def record_selection(self, candidate: str) -> Selection:
         """Return the record of a candidate as the selected one."""
         units = self.plan.list_units([candidate])
@@ -447,6 +457,7 @@ class ExperimentResult:
             missing=self.missing,
             notes=self.notes,
             selected=None if self.unselected else self.selected,
+            searched=self._searched,
             **plan.model_dump(include={"primary", "alpha", "margin", "draws", "seed", "vary"}),
         )
 

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 from .._common.text import (
     MINUS,
     format_confidence,
+    format_difference,
     format_exact,
+    format_interval,
     format_mean,
-    format_number,
     join_names,
     pluralize,
     printable,
@@ -26,7 +27,7 @@ from .._common.text import (
 )
 from ..comparison.baseline import describe_replacement, rank_candidates
 from ..comparison.choice import Choice, label_metrics, name_family
-from ..comparison.verdict import format_advice, format_headline, format_question
+from ..comparison.verdict import describe_no_evidence, format_advice, format_headline, format_question, name_unit
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
@@ -290,14 +291,38 @@ def build_verdict_chart(
 
 def build_metric_chart(comparison: Comparison, names: Names) -> Chart:
     """Return the chart of a comparison under a single metric."""
-    (metric,), labels, level = comparison.metrics, names.labels, format_confidence(comparison.settings.alpha)
-    winner, selected, total = comparison.winners[metric], comparison.selected, len(comparison.models)
-    standings = comparison.standings.set_index("model").loc[list(comparison.models)]
+    (metric,), total, selected = comparison.metrics, len(comparison.models), comparison.selected
+    standings = comparison._single_standings
+    choice = _build_metric_choice(comparison, standings, names)
+    tables = {metric: standings[["regret", "regret_lower", "regret_upper", "mean", "may_be_best"]]}
+    headline, advice, starred = _decide(comparison, choice)
+    rows = _build_gap_rows(tables, selected or starred) if total > 1 else ()
+    series = _build_series((metric,), comparison.lower_is_better, merged=False)
+    size = f"{pluralize(total, choice.unit)}, {pluralize(comparison.counts.any, 'query')}"
+    return Chart(
+        question=f"Which {choice.unit} is best under {metric}? {size}.",
+        headline=headline,
+        advice=advice,
+        names=names,
+        series=series,
+        rows=rows,
+        level=format_confidence(choice.alpha),
+        margin=choice.margin,
+        remarks=(_describe_means(rows, series, names),) if rows else (),
+    )
+
+
+def _build_metric_choice(comparison: Comparison, standings: pd.DataFrame, names: Names) -> Choice:
+    """Return the bounds of a single metric."""
+    (metric,), winner = comparison.metrics, comparison.winners[comparison.metrics[0]]
+    labels, unjudged = {model: names.labels[model] for model in comparison.models}, comparison.unjudged
     possible = standings.index[standings["may_be_best"]].tolist()
-    standings.loc[possible, "regret_lower"] = 0.0
     lower, upper = ({str(k): float(v) for k, v in standings[f"regret_{end}"].items()} for end in ("lower", "upper"))
-    choice = Choice(
-        names={model: labels[model] for model in comparison.models},
+    obstacle = comparison._single_shortage
+    if unjudged is not None and not obstacle:
+        obstacle = unjudged.describe_obstacle(comparison.winners, comparison.lower_is_better, labels)
+    return Choice(
+        names=labels,
         possible=possible,
         lower={metric: lower},
         upper={metric: upper},
@@ -306,28 +331,29 @@ def build_metric_chart(comparison: Comparison, names: Names) -> Chart:
         margin=comparison.settings.margin,
         alpha=comparison.settings.alpha,
         best=winner if len(possible) == 1 else None,
-        unit="model" if comparison.unjudged is None else "run",
+        unit=name_unit(comparison._sample.panel.evidence["repeats"]) if unjudged is None else "run",
         have_shares=not comparison.lower_is_better,
+        obstacle=obstacle,
     )
-    headline, advice = "One model: add a second one to compare it with.", ""
-    if total > 1:
-        headline = choice.describe() if selected is None else choice.describe_selected(selected, comparison.searched)
-        advice = " ".join([*choice.describe_disagreement(selected), *_describe_possible(choice)])
-    tables = {metric: standings[["regret", "regret_lower", "regret_upper", "mean", "may_be_best"]]}
-    rows = _build_gap_rows(tables, selected or choice.safe) if total > 1 else ()
-    series = _build_series((metric,), comparison.lower_is_better, merged=False)
-    size = f"{pluralize(total, 'model')}, {pluralize(comparison.counts.any, 'query')}"
-    return Chart(
-        question=f"Which model is best under {metric}? {size}.",
-        headline=headline,
-        advice=advice,
-        names=names,
-        series=series,
-        rows=rows,
-        level=level,
-        margin=comparison.settings.margin,
-        remarks=(_describe_means(rows, series, names),) if rows else (),
-    )
+
+
+def _decide(comparison: Comparison, choice: Choice) -> tuple[str, str, str | None]:
+    """Return headline, advice and the named choice of a single metric."""
+    selected, searched = comparison.selected, comparison.searched
+    if len(comparison.models) == 1:
+        return f"One {choice.unit}: add a second one to compare it with.", "", None
+    if comparison._has_no_evidence:
+        return describe_no_evidence(choice.unit), "Check the query ids and the labels.", None
+    if choice.obstacle:
+        return choice.describe(), " ".join(choice.describe_disagreement(selected)), None
+    if searched is not None and comparison._is_searched_here:
+        return choice.describe_search(comparison.winners, searched), choice.describe_uncovered(searched), None
+    advice = " ".join([*choice.describe_disagreement(selected), *_describe_possible(choice)])
+    if selected is not None:
+        return choice.describe_selected(selected, searched), advice, selected
+    if comparison._are_identical and choice.best is None:
+        return choice.describe_identical(comparison.counts.any), "", None
+    return choice.describe(), advice, choice.safe if choice.is_bounded or choice.best else None
 
 
 def _describe_possible(choice: Choice) -> list[str]:
@@ -344,14 +370,17 @@ def build_baseline_chart(
     """Return the chart of every candidate against a baseline, highest under the first metric first."""
     question, answer, advice = describe_replacement(result, names.labels)
     metrics = result.metrics[:1] if merged else result.metrics
-    first, baseline = rank_candidates(result)[0], result.baseline
-    starred = first.candidate if first.decision == "ship" else baseline
+    first, baseline, earlier = rank_candidates(result)[0], result.baseline, result.earlier_decisions
+    if decided := earlier.get(first.candidate):
+        new = styled("b n", names.labels[first.candidate])
+        answer = f"An earlier look has decided: {decided} {new}. The first decision counts."
+    starred = first.candidate if (decided or first.decision) == "ship" else baseline
     rows = []
-    for decided in result.candidates:
-        model = decided.candidate
-        marks = tuple(_build_mark(result, decided, metric, means[metric][model]) for metric in metrics)
+    for change in result.candidates:
+        model = change.candidate
+        marks = tuple(_build_mark(result, change, metric, means[metric][model]) for metric in metrics)
         worst = -min(mark.lower for mark in marks)
-        rows.append(Row(model, marks, decided.decision, worst, model == starred))
+        rows.append(Row(model, marks, earlier.get(model, change.decision), worst, model == starred))
     marks = tuple(Mark(0.0, 0.0, 0.0, True, False, means[m][baseline], f"{m}: the baseline") for m in metrics)
     outcome = "keep" if starred == baseline else "baseline"
     rows.append(Row(baseline, marks, outcome, 0.0, starred == baseline, is_reference=True))
@@ -381,7 +410,7 @@ def add_repeats(chart: Chart, distances: Mapping[str, Mapping[str, Sequence[floa
             if len(gaps):
                 shift = mark.value + sum(gaps) / len(gaps)  # The mean of the repeats is at the mark.
                 repeats = tuple(float(shift - gap) for gap in gaps)
-                numbers = ", ".join(map(format_mean, repeats[:MAX_LISTED_REPEATS]))
+                numbers = ", ".join(map(format_difference, repeats[:MAX_LISTED_REPEATS]))
                 more = " …" if len(repeats) > MAX_LISTED_REPEATS else ""
                 text = f"{mark.description}; its repeats: {numbers}{more}"
                 mark = replace(mark, repeats=repeats, description=text)
@@ -416,9 +445,9 @@ def _build_gap_rows(
     for metric, table in tables.items():
         winner = table.iloc[:, 0].idxmin()
         for model, regret, lower, upper, mean, possible in table.itertuples(name=None):
-            ends = f", interval {format_number(lower)} to {format_number(upper)}" if upper < math.inf else ""
+            ends = f", interval {format_interval(0.0 - upper, 0.0 - lower)}" if upper < math.inf else ""
             description = (
-                f"{metric}: mean {format_number(mean)}, {format_number(regret)} behind the best{ends}; "
+                f"{metric}: mean {format_mean(mean)}, {format_difference(0.0 - regret)} from the best{ends}; "
                 f"{'may be best' if possible else 'ruled out as best'}"
             )
             mark = Mark(0.0 - regret, 0.0 - upper, 0.0 - lower, possible, model == winner, mean, description)
@@ -443,11 +472,11 @@ def _build_mark(result: BaselineComparison, decided: CandidateDecision, metric: 
     lower, upper = sorted((sign * decided.lower[metric], sign * decided.upper[metric]))
     value, possible = sign * decided.difference[metric], metric not in decided.excessive_losses
     if math.isfinite(lower) and math.isfinite(upper):
-        ends = " to ".join(format_mean(end, plus=True) for end in (lower, upper))
-        bounds = f"interval {ends}; {'not shown to be worse' if possible else 'shown to be worse'}"
+        state = "not shown to be worse" if possible else "shown to be worse"
+        bounds = f"interval {format_interval(lower, upper)}; {state}"
     else:
         bounds = "without bounds"
-    return Mark(value, lower, upper, possible, False, mean, f"{metric}: {format_mean(value, plus=True)}, {bounds}")
+    return Mark(value, lower, upper, possible, False, mean, f"{metric}: {format_difference(value)}, {bounds}")
 
 
 def _describe_means(rows: Sequence[Row], series: Sequence[Series], names: Names) -> str:

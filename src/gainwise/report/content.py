@@ -127,7 +127,7 @@ class Content:
 
     @property
     def same_number(self) -> list[str]:
-        """A sentence if both primary metrics are the same number, or if the choice between them cannot matter."""
+        """A sentence if both primary metrics are the same number, or if it costs little to choose by either."""
         if len(self.comparison.models) < 2:
             return []
         if not self.merged:
@@ -210,8 +210,8 @@ class Content:
         return None if best.empty else best
 
     @property
-    def proven(self) -> bool:
-        """Whether the verdict, or the decision about the first candidate, proves a difference of the explained pair."""
+    def is_shown(self) -> bool:
+        """Whether the verdict, or the decision about the first candidate, shows a difference of the explained pair."""
         if self.against is not None:
             return rank_candidates(self.against)[0].decision != "undecided"
         return self.comparison.verdict.kind in ("genuine", "agree")

@@ -52,7 +52,7 @@ from urllib.parse import quote
 import numpy as np
 
 from .._common import EARLIER_NAME, __version__
-from .._common.text import as_html, as_text, plain, printable
+from .._common.text import as_html, as_text, format_mean, plain, printable
 from .._common.theme import DARK, LIGHT, scoped, table_cell
 from .._common.validation import validate_integer, validate_output
 from .._kernel.config import find_library
@@ -196,7 +196,7 @@ def build_notebook_cell(content: Content) -> str:
     comparison, chart = content.comparison, content.chart
     notes = [*content.same_number, *list_notes(content)]
     if len(comparison.models) == 1:
-        means = (f"{metric} {comparison.leaderboard[metric].iloc[0]:.4f}" for metric in comparison.metrics)
+        means = (f"{metric} {format_mean(comparison.leaderboard[metric].iloc[0])}" for metric in comparison.metrics)
         notes.insert(0, f"Means: {', '.join(means)}.")
     try:
         figure = build_chart(chart) if chart.rows else ""

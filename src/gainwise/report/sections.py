@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 from .._common.text import (
     as_html,
-    format_amount,
-    format_number,
+    format_exact,
+    format_size,
     join_names,
     pluralize,
     printable,
     styled,
 )
 from ..comparison.choice import label_metrics
+from ..comparison.segments import NO_CONTRAST
 from .chart import build_verdict_chart
 from .content import MAX_RANKS
 from .tables import Section
@@ -57,7 +58,7 @@ def get_environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"number": format_number, "emphasis": as_html, "printable": printable}
+    environment.filters |= {"size": format_size, "exact": format_exact, "emphasis": as_html, "printable": printable}
     return environment
 
 
@@ -82,9 +83,9 @@ def _embed(plot: str, *arguments: Any, **options: Any) -> str:
 
 
 def build_why_section(content: Content) -> Section | None:
-    """Return why the explained pair differs, or None unless a difference is proven."""
+    """Return why the explained pair differs, or None unless the queries show a difference."""
     attribution = content.attribution
-    if attribution is None or not content.proven:
+    if attribution is None or not content.is_shown:
         return None
     text = _explain_pair(content, attribution)
     missing = [metric for metric in content.comparison.verdict.metrics if metric not in attribution.metrics]
@@ -109,7 +110,7 @@ def _explain_pair(content: Content, attribution: Attribution) -> str:
         changes = []
         for verb, selected in (("gains", net > 0), ("loses", net < 0)):
             if selected.any():
-                size = styled(f"b {style}", format_number(abs(float(net[selected].sum())), 3))
+                size = styled(f"b {style}", format_size(float(net[selected].sum())))
                 changes.append(f"{verb} {size} on {_format_grades(list(map(str, net.index[selected])), len(net))}")
         change = " and ".join(changes) or "neither gains nor loses"
         subject = f"Against {second}, {first} {change} by {label.long}."
@@ -159,7 +160,7 @@ def _describe_rounds(content: Content, best: pd.DataFrame, gaps: pd.Series[Any],
             f"{same or 'None'} of {total} candidates {'have' if same > 1 else 'has'} the same best round under both. "
             f"The largest gap is that of {name}."
         )
-    losses = [(styled(style, format_amount(largest[f"loss {label.name}"])), label.short) for style, label in labels]
+    losses = [(styled(style, format_size(largest[f"loss {label.name}"])), label.short) for style, label in labels]
     if not all(math.isfinite(largest[f"loss {label.name}"]) for _, label in labels):
         return f"{text} A metric has no value there, so the loss of stopping there is unknown."
     worse = " and ".join(f"{loss} worse by {label}" for loss, label in losses)
@@ -248,7 +249,7 @@ def build_segments_section(content: Content) -> Section | None:
         return f'<div class="two">{"".join(figures)}</div>'
 
     contrasts = " ".join(contrast.text for contrast in segments.contrasts)
-    text = contrasts or "No model is proven best in one segment and ruled out in another."
+    text = contrasts or NO_CONTRAST
     note = f"All on one scale, in the order of the chart above. Each interval has {level} confidence."
     more = len(segments.parts) - len(parts)
     note += f" {pluralize(more, 'segment')} more." if more else ""
@@ -260,7 +261,7 @@ def build_appendix(appendix: Appendix) -> Section:
     content, chart = appendix.content, appendix.content.chart
 
     def draw() -> str:
-        sections = (build_why_section(content) if content.proven else None, build_rounds_section(content))
+        sections = (build_why_section(content) if content.is_shown else None, build_rounds_section(content))
         text = " ".join(section.text for section in sections if section)
         return f'{build_chart(chart)}<p class="mini">{as_html(text)}</p>'
 

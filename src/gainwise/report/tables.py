@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._common.text import (
@@ -12,16 +13,17 @@ from .._common.text import (
     format_confidence,
     format_difference,
     format_exact,
+    format_interval,
     format_mean,
-    format_number,
     format_p_values,
+    format_size,
     join_names,
     pluralize,
     printable,
+    round_bound,
 )
 from ..comparison.baseline import rank_candidates
 from ..comparison.flags import format_range
-from ..comparison.losses import describe_unjudged
 from ..comparison.pairs import select_clearest_pairs
 from ..comparison.verdict import SAMPLE, describe_losses
 from .chart import SIGNS, STAR
@@ -164,9 +166,8 @@ def build_chart_table(chart: Chart, rows: Sequence[Row]) -> Table:
     for lane, series in enumerate(chart.series):
         cells = []
         for mark, row in ((row.marks[lane], row) for row in rows):
-            ends = " to ".join(format_number(end, 3, plus=True) for end in (mark.lower, mark.upper))
-            note = ends if mark.bounded and mark.lower < mark.upper else ""
-            value = format_number(mark.mean, 3) if row.is_reference else format_number(mark.value, 3, plus=True)
+            note = format_interval(mark.lower, mark.upper) if mark.bounded and mark.lower < mark.upper else ""
+            value = format_mean(mark.mean) if row.is_reference else format_difference(mark.value)
             cells.append(Cell(value, note, strong=row.starred, muted=row.is_reference))
         columns.append(Column(f"{SIGNS[lane][0]} {series.key}", cells))
     outcomes = [Cell(row.outcome, strong=row.starred) for row in rows]
@@ -188,9 +189,7 @@ def list_notes(content: Content) -> list[str]:
     notes += describe_losses(comparison.lower_is_better)
     if comparison.unjudged is not None:
         notes += comparison.unjudged.text(comparison.models)
-        if content.against is not None:
-            candidates = list(content.against.decisions)
-            notes += describe_unjudged(comparison.unjudged, content.against.baseline, candidates)
+        notes += [] if content.against is None else [flag.message for flag in content.against.flags]
     notes += [f"{note}." for note in comparison.notes]
     return list(map(content.names.rewrite, notes))
 
@@ -251,12 +250,18 @@ def build_leaderboard(content: Content) -> Table:
         low = metric in losses
         order = "" if place else "ascending" if low else "descending"
         rows = board[[metric, f"{metric} lower", f"{metric} upper", f"{metric} rank"]].itertuples(index=False)
-        cells = [_format_interval(format_mean, mean, lower, upper, rank == 1) for mean, lower, upper, rank in rows]
+        cells = [
+            Cell(format_mean(mean), f"{format_mean(lower)} to {format_mean(upper)}", strong=rank == 1)
+            for mean, lower, upper, rank in rows
+        ]
         columns.append(Column(metric, cells, low=low, order=order))
     if comparison.primary is not None and len(models) > 1:
         verdict = comparison.verdict
-        for label, by_metric in (("worst regret", verdict.regrets), ("at most", verdict.regrets_upper)):
-            worst = [format_mean(max(regrets[model] for regrets in by_metric.values())) for model in models]
+        for label, by_metric, show in (
+            ("worst regret", verdict.regrets, format_size),
+            ("at most", verdict.regrets_upper, partial(round_bound, up=True)),
+        ):
+            worst = [show(max(regrets[model] for regrets in by_metric.values())) for model in models]
             columns.append(Column(label, worst, low=True))
         common = ["possible" if model in verdict.common_best else "ruled out" for model in models]
         columns.append(Column("best under both?", common, numeric=False))
@@ -303,7 +308,7 @@ def _build_pairs(content: Content) -> Detail:
     ]
     for metric in verdict.metrics:
         rows = table[[f"{end} {metric}" for end in ("difference", "lower", "upper")]].itertuples(index=False)
-        columns.append(Column(f"\u0394 {metric}", [_format_interval(format_difference, *ends) for ends in rows]))
+        columns.append(Column(f"\u0394 {metric}", [_format_change(*ends) for ends in rows]))
     opposite, remarks = [], []
     for row in table.to_dict("records"):
         proven = row["p_adjusted"] <= comparison.settings.alpha
@@ -334,7 +339,7 @@ def build_sensitivity(sensitivity: Sensitivity) -> Table:
         Column("choice", [row["choice"] for row in rows], numeric=False),
         Column("reversed pairs", shares, low=True),
         Column("pairs", pairs),
-        Column("largest reversed difference", [format_mean(row["largest"]) for row in rows]),
+        Column("largest reversed difference", [format_size(row["largest"]) for row in rows]),
         Column("winner", [row["winner"] for row in rows], numeric=False),
     ]
     return Table(f"Choices instead of {sensitivity.reference}, with {level} intervals over models", columns)
@@ -350,7 +355,7 @@ def build_decisions(content: Content, result: BaselineComparison) -> Table:
     ]
     for metric in result.metrics:
         ends = ((decided.difference[metric], decided.lower[metric], decided.upper[metric]) for decided in decisions)
-        columns.append(Column(f"\u0394 {metric}", [_format_interval(format_difference, *row) for row in ends]))
+        columns.append(Column(f"\u0394 {metric}", [_format_change(*row) for row in ends]))
         shares = ([f"{1000 * share:.0f}" for share in decided.shares[metric].values()] for decided in decisions)
         columns.append(Column(f"better, worse, same by {metric}", list(map(" \u00b7 ".join, shares))))
     needed = [str(decided.queries_needed or "") or NONE for decided in decisions]
@@ -430,10 +435,8 @@ def _build_number_table(caption: str, label: str, frame: pd.DataFrame) -> Table:
     return Table(caption, columns)
 
 
-def _format_interval(
-    format_value: Callable[[float], str], value: float, lower: float, upper: float, strong: bool = False
-) -> Cell:
-    return Cell(format_value(value), f"{format_value(lower)} to {format_value(upper)}", strong=strong)
+def _format_change(value: float, lower: float, upper: float) -> Cell:
+    return Cell(format_difference(value), format_interval(lower, upper))
 
 
 def describe_method(comparison: Comparison) -> list[str]:

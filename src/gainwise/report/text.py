@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -13,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from .._common.names import split_names
-from .._common.text import format_confidence, format_number, pieces, pluralize, printable
+from .._common.text import format_confidence, pieces, pluralize, printable
 from ..comparison.flags import format_range
 from ..metrics.conventions import CONVENTIONS
 from .chart import SIGNS, STAR
@@ -188,17 +187,12 @@ def chart_lines(content: Content, width: int, *, unicode: bool = True, every: bo
     return lines
 
 
-def next_lines(content: Content, *commands: tuple[str, str]) -> list[Text]:
+def next_lines(*commands: tuple[str, str]) -> list[Text]:
     """Return next steps with their commands."""
-    comparison, steps = content.comparison, list(commands)
-    verdict = None if comparison.primary is None else comparison.verdict
-    if verdict is not None and verdict.kind == "unresolved" and math.isfinite(verdict.detectable):
-        size = format_number(verdict.detectable, 3)
-        steps.insert(0, ("more queries", f"{pluralize(verdict.queries, 'query')} can prove differences from {size}"))
-    width = max((len(purpose) for purpose, _ in steps), default=0) + 1
+    width = max((len(purpose) for purpose, _ in commands), default=0) + 1
     return [
         Text(f"{'' if place else 'Next':<5}{purpose + ':':<{width}} {command}")
-        for place, (purpose, command) in enumerate(steps)
+        for place, (purpose, command) in enumerate(commands)
     ]
 
 

@@ -13,7 +13,7 @@ from ..content import choose_pair
 from .curves import plot_curves, plot_gains
 from .explain import plot_attribution, plot_queries
 from .models import plot_bound as plot_bound
-from .models import plot_conflict, plot_leaderboard, plot_sensitivity
+from .models import plot_leaderboard, plot_sensitivity
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,10 +56,6 @@ class Plots:
     def leaderboard(self, ax: Axes | None = None, theme: str = "light") -> Picture:
         """Draw the main chart, every model next to the best under both metrics: see `plot_leaderboard`."""
         return plot_leaderboard(self._comparison, ax, theme)
-
-    def conflict(self, ax: Axes | None = None, theme: str = "light") -> Picture:
-        """Draw every pair of models under both metrics: see `plot_conflict`."""
-        return plot_conflict(self._comparison, ax, theme)
 
     def attribution(
         self, first: str | None = None, second: str | None = None, ax: Axes | None = None, theme: str = "light"

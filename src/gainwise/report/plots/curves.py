@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.ticker import MaxNLocator
 
 from ..._common.names import split_names
-from ..._common.text import format_difference, format_mean
+from ..._common.text import format_difference, format_mean, format_size
 from ...comparison.choice import label_metrics
 from ...comparison.gain_path import select_labelled_bases
 from ...drawing.distances import ROLES, DistanceCurve, draw_curves
@@ -58,7 +58,7 @@ def plot_gains(
     gains : GainPath
         From `Comparison.gains`.
     ax, theme
-        As for `plot_conflict`.
+        As for `plot_leaderboard`.
     names : mapping of model to str, optional
         Names to display, by default the names themselves.
 
@@ -189,7 +189,7 @@ def plot_curves(
     metrics : tuple of two str
         The first metric has blue circles and solid lines, the second has orange diamonds and dashed lines.
     ax, theme
-        As for `plot_conflict`.
+        As for `plot_leaderboard`.
     candidate : str, optional
         The candidate to draw. Defaults to the one with the largest loss at the best round of the other metric.
     names : mapping of candidate to str, optional
@@ -247,7 +247,8 @@ def _describe_rounds(rows: Sequence[Mapping[Any, Any]], metrics: tuple[str, str]
     text = f"best at round {rounds[0]} by {metrics[0]}, at {rounds[1]} by {metrics[1]}"
     if not np.isfinite(losses).all():  # a metric has no value at the best round of the other one
         return text
-    return f"{text} (stopping by the other loses {format_mean(losses[0])} and {format_mean(losses[1])})"
+    sizes = [format_size(loss) for loss in losses]
+    return f"{text} (stopping by the other loses {sizes[0]} and {sizes[1]})"
 
 
 def _describe_fold(row: Mapping[Any, Any], metrics: tuple[str, str], lower_is_better: Container[str]) -> str:

@@ -9,7 +9,7 @@ from matplotlib.legend_handler import HandlerTuple
 from matplotlib.patches import Patch, Rectangle
 
 from ..._common.names import split_names
-from ..._common.text import MINUS, format_amount, format_difference, pluralize, printable
+from ..._common.text import MINUS, format_difference, format_size, pluralize, printable
 from ..._common.theme import LIGHT
 from ..._common.validation import validate_integer
 from ...drawing.style import (
@@ -61,7 +61,7 @@ def plot_attribution(
     attribution : Attribution
         Result of `Comparison.attribution`. Its first two metrics are drawn.
     ax, theme
-        As for `plot_conflict`.
+        As for `plot_leaderboard`.
     names : mapping of model to str, optional
         Labels of the models, by default their names.
     """
@@ -174,7 +174,7 @@ def plot_queries(
     queries : DataFrame
         Result of `Comparison.queries`.
     ax, theme
-        As for `plot_conflict`.
+        As for `plot_leaderboard`.
     most : int
         Number of queries.
     grades : sequence of numbers, optional
@@ -220,7 +220,7 @@ def plot_queries(
             side = 1 if (row["contradiction strength"] > 0) == (line == 0) else -1
             end = middle + side * size * scale
             ax.barh(y, end - middle, 0.56, middle, color=look.color, zorder=3, label=None if number else metric)
-            annotate_beside(ax, format_amount(size), (end, y), 4 * side, color=colors.ink, size=8)
+            annotate_beside(ax, format_size(size), (end, y), 4 * side, color=colors.ink, size=8)
     ax.plot([middle, middle], [-0.1, STEP * len(rows) - 0.75], color=colors.ink, linewidth=1.2, zorder=4)
     _label_sides(ax, colors, (middle, -0.25), short[models[1]], short[models[0]], size=8.5, va="bottom")
     draw_legend_below(ax, colors, bbox_to_anchor=(middle / width, 0.0), ncols=2, handlelength=1.2, handletextpad=0.4)

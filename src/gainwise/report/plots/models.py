@@ -11,16 +11,13 @@ from matplotlib.artist import Artist
 from matplotlib.offsetbox import AnnotationBbox, HPacker, TextArea
 from matplotlib.patches import Rectangle
 
-from ..._common.text import MINUS, as_text, format_difference, format_p_value, pieces, pluralize, printable
-from ...comparison.pairs import compute_advantages
+from ..._common.text import as_text, format_mean, pieces, printable, round_bound
+from ...comparison.choice import label_metrics
 from ...drawing.style import (
     Picture,
-    annotate_beside,
-    draw_legend_below,
     finish,
     looks,
     measure_text,
-    mix_colors,
     remove_frame,
     start,
 )
@@ -32,7 +29,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ..._common.theme import Theme
-    from ..._common.typing import Bools, Floats
     from ...comparison.comparison import Comparison
     from ...comparison.disagreement import DisagreementBound
     from ...comparison.sensitivity import Sensitivity
@@ -57,12 +53,6 @@ LETTER_WIDTH = 0.54
 CAPTIONS, TICKS, ROW = 34.0, 22.0, 26.0
 """Points of height above and below the rows, and of a row with one line."""
 
-MAX_INTERVALS = 45
-"""Up to so many pairs have their intervals drawn."""
-
-MAX_DESCRIBED = 12
-"""Conflicts in the text alternative."""
-
 PUBLIC = {
     "TREC Deep Learning 2019": 0.127,
     "TREC Deep Learning 2020": 0.122,
@@ -86,8 +76,11 @@ def plot_leaderboard(comparison: Comparison, ax: Axes | None = None, theme: str 
     ----------
     comparison : Comparison
         The models to draw.
-    ax, theme
-        As for `plot_conflict`. All texts have sizes in points, so the axes need a width of 8 inches.
+    ax : Axes, optional
+        Axes to draw on, by default those of a new figure that pyplot does not manage. All texts have sizes in points,
+        so the axes need a width of 8 inches.
+    theme : {"light", "dark"}
+        Colors.
     """
     content = comparison.content
     chart, (rows, rest) = content.chart, content.chart.fold()
@@ -123,7 +116,7 @@ def plot_leaderboard(comparison: Comparison, ax: Axes | None = None, theme: str 
         painter.draw_rows(top, names, [h * min(1.0, available / sum(heights)) for h in heights])
     else:
         for number, (metric, mean) in enumerate(comparison.leaderboard[list(comparison.metrics)].iloc[0].items()):
-            painter.write(PAD, top + 16 * number, f"{metric}: {mean:.4f}", colors.ink)
+            painter.write(PAD, top + 16 * number, f"{metric}: {format_mean(mean)}", colors.ink)
     title = printable(as_text(chart.headline)).removesuffix(".")
     ax.set_title(title, loc="left", parse_math=False).set_visible(False)  # for the file and its text alternative
     labels = chart.names.labels
@@ -273,117 +266,6 @@ def _wrap(text: str, size: float, width: float) -> list[str]:
     return textwrap.wrap(printable(text), int(width / (LETTER_WIDTH * size)))
 
 
-def plot_conflict(comparison: Comparison, ax: Axes | None = None, theme: str = "light") -> Picture:
-    """Draw one point per pair of models: its difference under the first metric against that under the second.
-
-    Every pair is ordered so that the first metric prefers its first model, so no point is left of 0. In the shaded
-    half, below 0, the second metric prefers the other model. Diamonds are such conflicts, filled if significant,
-    adjusted for the number of pairs. Circles are pairs without a conflict. With 45 pairs or fewer, lines show
-    the simultaneous confidence intervals of both differences.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        Two models or more under two metrics or more.
-    ax : Axes, optional
-        The axes to draw on, by default those of a new figure that pyplot does not manage.
-    theme : {"light", "dark"}
-        Colors.
-
-    Returns
-    -------
-    Picture
-    """
-    ax, colors = start(ax, theme, (6.4, 5.4))
-    metrics, pairs, losses = comparison.verdict.metrics, comparison.pairs, comparison.lower_is_better
-    leads, lower, upper = (
-        np.array([compute_advantages(pairs, metric, losses, of=column) for metric in metrics], dtype=np.float64)
-        for column in ("difference", "lower", "upper")
-    )
-    turned = (leads[0] < 0) | ((leads[0] == 0) & (leads[1] < 0))
-    sign = np.where(turned, -1.0, 1.0)
-    x, y = leads = 0.0 + sign * leads
-    conflict, p_values = pairs["conflict"].to_numpy(bool), pairs["p_adjusted"].to_numpy(float)
-    proven = conflict & (p_values <= comparison.settings.alpha)
-    ends = np.stack([leads, sign * lower, sign * upper], axis=1)
-    if 0 < len(pairs) <= MAX_INTERVALS and np.isfinite(ends).all():
-        faint = mix_colors(colors.face, colors.muted, 0.4)
-        ax.hlines(y, *ends[0, 1:], color=faint, linewidth=1, zorder=2)
-        ax.vlines(x, *ends[1, 1:], color=faint, linewidth=1, zorder=2)
-    else:
-        ends = ends[:, :1]
-    _scatter_pairs(ax, colors, leads, conflict, proven)
-    _draw_halves(ax, colors, ends[0], ends[1], comparison.settings.margin)
-    ax.text(0.985, 0.02, f"opposite order: {metrics[1]} prefers the other one", transform=ax.transAxes, fontsize=8.5,
-            style="italic", color=colors.muted, ha="right", va="bottom", parse_math=False)  # fmt: skip
-    labels = comparison.content.names.labels
-    short = [[labels[model] for model in pairs[side]] for side in ("model_x", "model_y")]
-    names = [(second, first) if flip else (first, second) for first, second, flip in zip(*short, turned, strict=True)]
-    strength = np.minimum(np.abs(x), np.abs(y))
-    order = [place for place in np.lexsort((-strength, ~proven)).tolist() if conflict[place]]  # the proven ones first
-    for place in order[:1]:
-        right = -9 if x[place] > 0.7 * ax.get_xlim()[1] else 9
-        label = f"\n{MINUS} ".join(names[place])
-        annotate_beside(ax, label, (x[place], y[place]), right, color=colors.ink, size=8.5)
-    alt = [
-        f"Scatter plot of {pluralize(len(pairs), 'pair')} of models, lead under {metrics[0]} across, under "
-        f"{metrics[1]} up. {pluralize(len(order), 'pair')} in opposite order, {proven.sum()} of them significantly."
-    ]
-    alt += [
-        f"{f' {MINUS} '.join(names[place])}: {format_difference(x[place])} and {format_difference(y[place])}, "
-        f"{format_p_value(p_values[place])}."
-        for place in order[:MAX_DESCRIBED]
-    ]
-    alt += [f"{len(order) - MAX_DESCRIBED} more are in the table of pairs."] if len(order) > MAX_DESCRIBED else []
-    pair = " and ".join(side[0] for side in short) if len(pairs) == 1 else ""
-    title = _state_conflicts(pair, p_values, conflict, proven)
-    picture = finish(ax, colors, title, " ".join(alt), *(f"lead under {metric}" for metric in metrics))
-    ax.xaxis.label.set_color(colors.first_text)
-    ax.yaxis.label.set_color(colors.second_text)
-    return picture
-
-
-def _draw_halves(ax: Axes, colors: Theme, x: Floats, y: Floats, margin: float) -> None:
-    """Draw the axes at 0, the shaded half of opposite order, and the margin around 0, with space for all points."""
-    right, height = (max(float(np.abs(values).max(initial=0.0)), 1e-6) for values in (x, y))
-    low, high = 1.14 * min(y.min(initial=0.0), -0.08 * height), 1.14 * max(y.max(initial=0.0), 0.08 * height)
-    right *= 1.1
-    ax.set_xlim(1.08 * min(x.min(initial=0.0), -0.03 * right), right)
-    ax.set_ylim(low, high)
-    ax.locator_params(axis="x", nbins=7)
-    ax.add_patch(Rectangle((0, low), right, -low, color=colors.shade, linewidth=0, zorder=0))
-    ax.axhline(0, color=colors.ink, linewidth=1, zorder=1)
-    ax.axvline(0, color=colors.ink, linewidth=1, zorder=1)
-    if margin > 0:
-        box = (-margin, -margin), 2 * margin, 2 * margin
-        ax.add_patch(Rectangle(*box, fill=False, linestyle=":", zorder=1, edgecolor=colors.muted))
-
-
-def _scatter_pairs(ax: Axes, colors: Theme, leads: Floats, conflict: Bools, proven: Bools) -> None:
-    """Draw the points, diamonds for conflicts, filled for significant ones, and the legend."""
-    for label, here, marker, edge, fill, size in (
-        ("same order", ~conflict, "o", colors.muted, colors.face, 22),
-        ("opposite order", conflict & ~proven, "D", colors.ink, colors.face, 32),
-        ("opposite order, significant", proven, "D", colors.ink, colors.ink, 36),
-    ):
-        x, y = leads[:, here]
-        label = f"{label} ({here.sum()})"
-        ax.scatter(x, y, s=size, marker=marker, facecolor=fill, edgecolor=edge, zorder=3, label=label)
-    draw_legend_below(ax, colors, handletextpad=0.2, columnspacing=1.0)
-
-
-def _state_conflicts(pair: str, p_values: Floats, conflict: Bools, proven: Bools) -> str:
-    conflicts, pairs = int(conflict.sum()), pluralize(len(conflict), "pair")
-    if pair and conflicts:
-        return f"The two metrics put {pair} in opposite order ({format_p_value(p_values[0])})"
-    if pair:
-        return f"The two metrics do not put {pair} in opposite order"
-    if not conflicts:
-        return f"None of {pairs} of models is in opposite order under the two metrics"
-    verb, significant = "is" if conflicts == 1 else "are", int(proven.sum()) or "none"
-    return f"{conflicts} of {pairs} of models {verb} in opposite order, {significant} significantly"
-
-
 def plot_sensitivity(sensitivity: Sensitivity, ax: Axes | None = None, theme: str = "light") -> Picture:
     """Draw the share of reversed pairs for each choice, with its interval.
 
@@ -392,7 +274,7 @@ def plot_sensitivity(sensitivity: Sensitivity, ax: Axes | None = None, theme: st
     sensitivity : Sensitivity
         From `Comparison.sensitivity`.
     ax, theme
-        As for `plot_conflict`.
+        As for `plot_leaderboard`.
 
     Raises
     ------
@@ -406,7 +288,7 @@ def plot_sensitivity(sensitivity: Sensitivity, ax: Axes | None = None, theme: st
     >>> orders = [[3, 1, 2, 4], [1, 4, 3, 2], [4, 1, 3, 2], [1, 2, 4, 3], [2, 4, 3, 1]]
     >>> scores = {f"model {number}": order * 40 for number, order in enumerate(orders)}
     >>> gw.compare(scores, judgments, ["ndcg_linear@2", "ndcg_exp@2"]).plot.sensitivity()
-    <Picture: Of 7 choices, the gain reverses most pairs.>
+    <Picture: The largest effect of 7 choices: exponential gain reverses 20.0 % of the pairs of models.>
     """
     table = sensitivity.table.iloc[::-1]
     if not len(table):
@@ -441,7 +323,7 @@ def plot_bound(bound: DisagreementBound, ax: Axes | None = None, theme: str = "l
     --------
     >>> import gainwise as gw
     >>> plot_bound(gw.disagreement_bound(gw.Judgments([3, 1, 1, 1, 0, 0], group=[6]), k=3))
-    <Picture: Two rankings can be in conflict by 0.16 at most>
+    <Picture: Of any two models, one is at most 0.159 behind the other by linear and by exponential gain>
     """
     public = PUBLIC if bound.metrics == ("ndcg_linear@10", "ndcg_exp@10") else {}
     values = sorted([(bound.two_rankings, "these labels"), *((value, name) for name, value in public.items())])
@@ -450,8 +332,10 @@ def plot_bound(bound: DisagreementBound, ax: Axes | None = None, theme: str = "l
     for row, (value, name) in enumerate(values):
         ax.barh(row, value, height=0.55, color=colors.muted if name in PUBLIC else colors.first)
         style: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": 9, "color": colors.ink}
-        ax.annotate(f"{value:.3f}", (value, row), (4, 0), **style)
+        ax.annotate(round_bound(value, up=True), (value, row), (4, 0), **style)
     ax.set_yticks(range(len(values)), [name for _, name in values])
-    title = f"Two rankings can be in conflict by {bound.two_rankings:.2g} at most"
+    labels = label_metrics(bound.metrics)
+    most = round_bound(bound.two_rankings, up=True)
+    title = f"Of any two models, one is at most {most} behind the other by {labels[0].short} and by {labels[1].long}"
     first, second = bound.metrics
     return finish(ax, colors, title, bound.text, f"largest conflict between {first} and {second}", left=0.3)
