@@ -157,7 +157,7 @@ def test_examples(tmp_path):
     """The file of the examples, and the one of the documentation, which has no data."""
     path = Path(__file__).parents[2] / "examples" / "experiment.toml"
     assert len(Experiment.from_toml(path, tmp_path).plan.candidates) == 6
-    guide = (path.parents[1] / "docs" / "reference" / "experiment_file.md").read_text(encoding="utf-8")
+    guide = (path.parents[1] / "docs" / "reference" / "experiments.md").read_text(encoding="utf-8")
     text = re.search(r"```toml\n(.*?)```", guide, re.DOTALL)[1]
     with pytest.raises(FileNotFoundError, match=r"data\.train\[0\]"):
         Experiment.from_toml(write_toml(tmp_path, text))
