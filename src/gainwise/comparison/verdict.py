@@ -1,4 +1,4 @@
-"""The verdict: do two metrics disagree about the best model, or could it be chance?"""
+"""The verdict: whether two metrics disagree about the best model."""
 
 from __future__ import annotations
 
@@ -526,7 +526,7 @@ def describe_sample(clusters: int | None, repeats: Mapping[str, int], vary: Vary
         "seed": ". Another seed is covered, other training data are not",
         "queries": " on resampled training queries. Another seed and another such sample are covered, and all means "
         "are those of training on resampled queries",
-        None: ". Another such repeat is covered, and every difference between repeats counts as chance",
+        None: ". Another such repeat is covered, and every difference between repeats counts as random",
     }[vary]
     rest = ""
     if fixed := [model for model, number in repeats.items() if not number]:

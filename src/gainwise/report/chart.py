@@ -19,6 +19,7 @@ from .._common.text import (
     format_exact,
     format_interval,
     format_mean,
+    format_size,
     join_names,
     pluralize,
     printable,
@@ -445,9 +446,11 @@ def _build_gap_rows(
     for metric, table in tables.items():
         winner = table.iloc[:, 0].idxmin()
         for model, regret, lower, upper, mean, possible in table.itertuples(name=None):
-            ends = f", interval {format_interval(0.0 - upper, 0.0 - lower)}" if upper < math.inf else ""
+            ends = ""
+            if upper < math.inf:
+                ends = f", interval {round_bound(lower, up=False)} to {round_bound(upper, up=True)}"
             description = (
-                f"{metric}: mean {format_mean(mean)}, {format_difference(0.0 - regret)} from the best{ends}; "
+                f"{metric}: mean {format_mean(mean)}, {format_size(regret)} behind the best{ends}; "
                 f"{'may be best' if possible else 'ruled out as best'}"
             )
             mark = Mark(0.0 - regret, 0.0 - upper, 0.0 - lower, possible, model == winner, mean, description)
