@@ -110,7 +110,7 @@ def test_claims_of_verdicts_are_true(name, margin):
 
 @pytest.mark.parametrize("name", POPULATIONS)
 def test_claims_of_bounds_by_betting_are_true(name):
-    """These bounds hold at any number of queries, so no rate above the level is a matter of luck or approximation."""
+    """These bounds are valid at any number of queries."""
     wrong = made = 0
     for seed in range(SAMPLES // 3):
         comparison, means, regret = comparison_of(name, seed, bounds="betting", margin=0.02)

@@ -28,7 +28,14 @@ from .._common.text import (
 )
 from ..comparison.baseline import describe_replacement, rank_candidates
 from ..comparison.choice import Choice, label_metrics, name_family
-from ..comparison.verdict import describe_no_evidence, format_advice, format_headline, format_question, name_unit
+from ..comparison.verdict import (
+    MAX_NAMED,
+    describe_no_evidence,
+    format_advice,
+    format_headline,
+    format_question,
+    name_unit,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
@@ -361,8 +368,10 @@ def _describe_possible(choice: Choice) -> list[str]:
     """Return the models that may be best under a single metric, and what to do if there are several."""
     if choice.best is not None:
         return []
-    names = [styled("n", choice.names[model]) for model in choice.possible]
-    return [f"{join_names(names, word='or')} may be best.", styled("b", f"Add queries, not {choice.unit}s.")]
+    subject = join_names([styled("n", choice.names[model]) for model in choice.possible], word="or")
+    if len(choice.possible) > MAX_NAMED:
+        subject = f"{len(choice.possible)} of {len(choice.names)} {choice.unit}s"
+    return [f"{subject} may be best.", styled("b", f"Add queries, not {choice.unit}s.")]
 
 
 def build_baseline_chart(

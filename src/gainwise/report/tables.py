@@ -25,7 +25,7 @@ from .._common.text import (
 from ..comparison.baseline import rank_candidates
 from ..comparison.flags import format_range
 from ..comparison.pairs import select_clearest_pairs
-from ..comparison.verdict import SAMPLE, describe_losses
+from ..comparison.verdict import SAMPLE, describe_agreement, describe_losses
 from .chart import SIGNS, STAR
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ def list_notes(content: Content) -> list[str]:
     if comparison.primary is not None and len(comparison.models) > 1:
         verdict = comparison.verdict
         if content.against is not None and len(comparison.models) > 2:
-            notes.insert(0, f"Do the two metrics disagree about the best? {as_text(content.standing.headline)}")
+            notes.insert(0, as_text(describe_agreement(verdict, content.names.labels)))
         notes += [verdict.about] if verdict.repeats or verdict.clusters is not None else []
         notes += [flag.message for flag in verdict.flags]
     else:
