@@ -1,4 +1,4 @@
-"""Values by row, largest differences and single rankings have the same names of queries and models."""
+"""Values by row and single rankings have the same names of queries and models."""
 
 from __future__ import annotations
 
@@ -47,29 +47,6 @@ class TestFrame:
         assert np.isnan(some.loc["b", "map(empty=skip)"]).all()
         every = gw.compare(scores, judgments, ["map(empty=skip)", "mrr(empty=skip)"]).frame()
         assert every.index.get_level_values("query").unique().tolist() == ["a", "c"]
-
-
-def by_model(comparison, metric):
-    table = comparison.frame()[metric]
-    return pd.DataFrame({model: table.xs(model, level="model") for model in comparison.models})
-
-
-class TestLargestDifferences:
-    def test_in_order_of_size_with_both_values(self, comparison):
-        frame = by_model(comparison, "ndcg_linear@3")
-        expected = (frame["A"] - frame["B"]).sort_values(key=lambda column: -column.abs(), kind="stable").head(4)
-        found = comparison.largest_differences("A", "B", most=4)
-        assert found["query"].tolist() == expected.index.tolist()
-        np.testing.assert_allclose(found["difference ndcg_linear@3"], expected, rtol=1e-12)
-        np.testing.assert_allclose(found["ndcg_linear@3 B"], frame.loc[expected.index, "B"])
-
-    def test_a_heavy_query_comes_first(self):
-        judgments = gw.Judgments([1, 0, 0, 1, 0], qid=[1, 1, 2, 2, 2], weight=[10.0, 1.0])
-        found = gw.compare({"A": [2, 1, 1, 2, 1], "B": [1, 2, 2, 0, 1]}, judgments, ["mrr", "map"])
-        table = found.largest_differences("A", "B")
-        assert table["query"].tolist() == [1, 2]
-        assert table["difference mrr"].tolist() == pytest.approx([0.5, 2 / 3])
-        assert table["weight"].tolist() == [10, 1]
 
 
 class TestRanking:

@@ -7,6 +7,7 @@ the sentence uses. Over many samples, no claim may be wrong more often than its 
 from __future__ import annotations
 
 import html
+import json
 import re
 from collections import Counter
 
@@ -18,6 +19,7 @@ import gainwise as gw
 from gainwise._common.text import as_text, round_bound
 from gainwise.comparison.baseline import describe_replacement
 from gainwise.comparison.verdict import format_advice, format_headline
+from gainwise.report.text import headline_lines
 
 pytestmark = pytest.mark.slow
 
@@ -104,6 +106,50 @@ def test_claims_of_verdicts_are_true(name, margin):
             wrong[claim] += not is_true
     assert made
     assert {claim: number for claim, number in wrong.items() if number > most_errors(SAMPLES)} == {}
+
+
+@pytest.mark.parametrize("name", POPULATIONS)
+def test_claims_of_bounds_by_betting_are_true(name):
+    """These bounds are valid at any number of queries."""
+    wrong = made = 0
+    for seed in range(SAMPLES // 3):
+        comparison, means, regret = comparison_of(name, seed, bounds="betting", margin=0.02)
+        claims = dict(claims_of(comparison.verdict, means, regret, {model: model for model in comparison.models}))
+        made, wrong = made + len(claims), wrong + (not all(claims.values()))
+    assert made
+    assert wrong <= most_errors(SAMPLES // 3)
+
+
+@pytest.mark.parametrize("name", ["bad third model", "disagreement", "one clear winner", "near-ties"])
+def test_claims_about_segments_are_true(name):
+    """In the second segment, the models have the opposite order. All claims share one error probability."""
+    wrong = contrasts = 0
+    for seed in range(SAMPLES // 3):
+        (first, means), (second, _) = sample_of(name, seed), sample_of(name, seed + 1000)
+        kinds = ["head"] * len(first[X]) + ["tail"] * len(first[X])
+        values = {metric: np.concatenate([first[metric], second[metric][:, ::-1]]) for metric in first}
+        models = list("ABCD")[: means.shape[1]]
+        ranges = {X: (-1.0, 2.0), Y: (-1.0, 2.0)}
+        segments = gw.Comparison(values, models, segments=kinds, draws=400, seed=seed, ranges=ranges).segments
+        truth = {"head": means, "tail": means[:, ::-1]}
+        errors = 0
+        for part in segments.parts:
+            rows = truth[part.label]
+            gaps = (rows.max(axis=1, keepdims=True) - rows).max(axis=0)
+            by_metric, regret = dict(zip((X, Y), rows, strict=True)), dict(zip(models, gaps, strict=True))
+            claims = claims_of(part.verdict, by_metric, regret, {model: model for model in models})
+            errors += sum(not is_true for _, is_true in claims)
+        for contrast in segments.contrasts:
+            contrasts += 1
+            place, rows = models.index(contrast.model), [(X, Y).index(metric) for metric in contrast.metrics]
+            best = truth[contrast.best_in][rows]
+            errors += not (best[:, [place]] >= best).all()
+            errors += any(
+                (truth[label][rows].max(axis=1) <= truth[label][rows, place]).any() for label in contrast.trails_in
+            )
+        wrong += errors > 0
+    assert wrong <= most_errors(SAMPLES // 3)
+    assert contrasts or name == "near-ties"
 
 
 @pytest.mark.parametrize("margin", [0.0, 0.02])
@@ -250,7 +296,7 @@ CASES = [(name, margin) for name in POPULATIONS for margin in (0.0, 0.02)]
 
 
 @pytest.mark.parametrize(("name", "margin"), [*CASES, *((name, None) for name in (*SPECIAL, "0/1 labels"))])
-def test_sentences_of_a_page_agree(name, margin):
+def test_sentences_of_a_page_agree(name, margin, tmp_path):
     comparison = special_comparison(name) if margin is None else comparison_of(name, 1, margin=margin)[0]
     verdict, chart = comparison.verdict, comparison.content.standing
     names = {model: model for model in verdict.models}
@@ -278,22 +324,41 @@ def test_sentences_of_a_page_agree(name, margin):
         assert len(verdict.common_best) == len(verdict.models) or verdict.margin or not stated
     assert ("by linear" in headline) <= (not verdict.metrics_coincide)
     assert ("same values" in advice) == (verdict.metrics_coincide and len(verdict.models) > 1)
-    # Every format starts with this sentence.
-    assert str(comparison).startswith(headline)
-    assert verdict.text.partition(". ")[2].find(headline.removeprefix("★ ")) >= 0
-    assert headline in html.unescape(re.sub("<[^>]+>", "", comparison._repr_html_()))
+    # Every format starts with this sentence, and no page states more than it.
+    page = re.sub(
+        r"<(style|script).*?</\1>", "", comparison.to_html(tmp_path / "r.html").read_text("utf-8"), flags=re.S
+    )
+    texts = {
+        "print": str(comparison),
+        "terminal": "\n".join(line.plain for line in headline_lines(comparison.content)),
+        "notebook": html.unescape(re.sub("<[^>]+>", "", comparison._repr_html_())),
+        "html": html.unescape(re.sub("<[^>]+>", "", page)),
+        "markdown": html.unescape(comparison.to_markdown(full=True).replace("\\", "")),
+        "json": json.loads(comparison.to_json())["verdict"]["text"],
+    }
+    for name, written in texts.items():
+        assert headline.removeprefix("★ ") in written, name
+        assert not re.search(r"\bproven\b|by chance|does not matter|negligible|\bShip\b", written), name
+        assert ("No choice yet" in written) == ("No choice yet" in headline), name
+        assert ("Choose" in written) <= ("Choose" in headline), name
 
 
+@pytest.mark.parametrize("bounds", ["asymptotic", "betting"])
 @pytest.mark.parametrize("name", POPULATIONS)
-def test_comparison_and_gate_do_not_contradict_each_other(name):
+def test_comparison_and_gate_do_not_contradict_each_other(name, bounds):
     """A model that is better than all others is not rejected against any of them, and the other way around."""
-    for seed in range(10):
-        comparison, *_ = comparison_of(name, seed, margin=0.02)
+    for seed in range(10 if bounds == "asymptotic" else 3):
+        comparison, *_ = comparison_of(name, seed, margin=0.02, bounds=bounds)
         verdict = comparison.verdict
         for baseline in comparison.models:
             result = comparison.against(baseline, margin=0.02)
             decisions = result.decisions
             if verdict.named_choice in decisions and verdict.safe_regret_upper <= verdict.margin:
                 assert decisions[verdict.named_choice] != "do not ship"
+            if verdict.kind == "agree" and verdict.winners[X] == baseline:
+                assert "ship" not in comparison.against(baseline, margin=0.0).decisions.values()
+            for model, decision in decisions.items():
+                behind = max(verdict.regrets_lower[metric][model] for metric in (X, Y))
+                assert not (decision == "ship" and len(decisions) == 1 and behind > verdict.margin)
             _, answer, _ = describe_replacement(result, {model: model for model in comparison.models})
             assert ("Ship" in as_text(answer)) == ("ship" in decisions.values())

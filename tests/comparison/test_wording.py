@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -128,6 +130,32 @@ def test_headline_and_advice_have_the_names_and_numbers(first, second, options, 
     title, rest = text.split("\n", 1)
     assert [word for word in headline.split() if word not in title] == []
     assert [word for word in advice.split() if word not in rest.partition("|")[0]] == []
+
+
+WITHOUT_OBJECT = re.compile(
+    r"\bproven\b|\b(by|than|as|not) chance\b|\bdoes not matter\b|\bcannot matter\b|\bnegligible\b", re.I
+)
+"""Words that state more than a test shows, or leave out of what."""
+
+
+def texts_of(path):
+    """Yield the strings of a module that people read: all but docstrings."""
+    tree = ast.parse(path.read_text("utf-8"))
+    documented = {
+        id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documented:
+            yield node.value
+
+
+def test_no_sentence_claims_more_than_a_test_shows():
+    assert WITHOUT_OBJECT.search("This is not proven.")
+    root = Path(gw.__file__).parent
+    modules = [path for name in ("comparison", "report", "experiment", "cli") for path in (root / name).rglob("*.py")]
+    assert len(modules) > 40
+    found = {path.name: text for path in modules for text in texts_of(path) if WITHOUT_OBJECT.search(text)}
+    assert found == {}
 
 
 def test_bounds_in_the_advice_are_rounded_to_the_safe_side():

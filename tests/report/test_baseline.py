@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from io import StringIO
 
@@ -86,9 +87,9 @@ def test_the_page_shows_every_candidate_with_the_numbers_of_against(comparison, 
         assert f"&lt;b&gt;{one.candidate[3:]}</bdi>" in chart
         assert f"{one.decision}</td>" in chart
         for metric in comparison.primary:
-            ends = [f"{end:+.4f}".replace("-", "−") for end in (one.lower[metric], one.upper[metric])]
-            assert f"{metric}: {one.difference[metric]:+.4f}, interval".replace("-", "−") in chart
-            assert " to ".join(ends) in chart
+            lower, upper = math.floor(1000 * one.lower[metric]) / 1000, math.ceil(1000 * one.upper[metric]) / 1000
+            text = f"{metric}: {one.difference[metric]:+.3f}, interval {lower:+.3f} to {upper:+.3f}"
+            assert text.replace("-", "−") in chart
             assert f"{1000 * one.shares[metric]['better']:.0f} · " in page
     assert "The decisions, in numbers" in page
 

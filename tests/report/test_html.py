@@ -79,12 +79,12 @@ def test_every_number_of_the_chart_is_that_of_the_verdict(make, models, tmp_path
         assert 0 <= float(row[-1].removeprefix("−")) - worst < 0.001
         for metric in verdict.metrics:
             regret = means[metric].max() - means[metric][place]
-            numbers = [regret, verdict.regrets_lower[metric][name], verdict.regrets_upper[metric][name]]
-            assert all(number == 0 or number > 5e-5 for number in numbers)  # four decimals are different
-            parts = (f"{number:.4f}" for number in (means[metric][place], *numbers))
-            pattern = ".*?".join([re.escape(f"{metric}: mean "), *parts, "(may|ruled)"])
-            excluded = re.search(pattern, row[1])[1] == "ruled"
-            assert excluded == (name not in {*verdict.best_sets[metric], *verdict.common_best})
+            gap, bounds = "0" if regret < 1e-9 else f"{regret:.3f}", [r"(\d\S*)", "to", r"(\d[^;]*)"]
+            pattern = [re.escape(f"{metric}: mean {means[metric][place]:.4f}, {gap} behind"), *bounds, "(may|ruled)"]
+            lower, upper, state = re.search(".*? ".join(pattern), row[1]).groups()
+            assert 0 <= verdict.regrets_lower[metric][name] - float(lower) < 0.001
+            assert 0 <= float(upper) - verdict.regrets_upper[metric][name] < 0.001
+            assert (state == "ruled") == (name not in {*verdict.best_sets[metric], *verdict.common_best})
 
 
 def test_pictures_are_hidden_or_say_what_they_show(report):
@@ -138,7 +138,7 @@ def test_contradictory_queries_stand_with_both_rankings_and_their_differences(re
         judgments = comparison.rankings.judgments
         own = judgments.labels[judgments.query_of_rows == list(judgments.query_ids).index(expected["query"])]
         assert row["cells"][2] == "".join(f"{label:g}" for label in -np.sort(-own)[:10]).replace("0", "·")
-        shown = [f"{expected[f'difference {metric}']:.4f}".replace("-", "−") for metric in comparison.verdict.metrics]
+        shown = [f"{expected[f'difference {metric}']:+.3f}".replace("-", "−") for metric in comparison.verdict.metrics]
         assert row["words"] == ", ".join(shown)
 
 

@@ -122,7 +122,7 @@ class TestAttribution:
         labels = [label.get_text() for label in picture.ax.get_yticklabels()]
         assert labels == ["grade 1.5", "grade 0.5", "total"]
         totals = comparison.attribution("a", "b").difference
-        assert all(f"+{totals[metric]:.4f} under {metric}" in picture.title for metric in comparison.metrics[:2])
+        assert all(f"+{totals[metric]:.3f} under {metric}" in picture.title for metric in comparison.metrics[:2])
 
 
 class TestQueries:
@@ -135,8 +135,8 @@ class TestQueries:
         grades = [f"{grade}" for row in rows for model in pair for grade in row[f"labels {model}"]]
         assert [text for text in shown if re.fullmatch("[0-4]", text)] == grades
         expected = [row[f"difference {metric}"] for row in rows for metric in BOTH]
-        written = [text for text in shown if re.fullmatch(r"0\.\d{4}", text)]
-        assert written == [f"{abs(value):.4f}" for value in expected]
+        written = [text for text in shown if re.fullmatch(r"0\.\d{3}", text)]
+        assert written == [f"{abs(value):.3f}" for value in expected]
         bars = [part.get_width() for part in ax.patches if np.isclose(part.get_height(), 0.56)]
         assert np.allclose(np.array(bars) / bars[0], np.array(expected) / expected[0])
         assert np.sign(bars).tolist() == np.sign(expected).tolist()
@@ -161,7 +161,7 @@ class TestCurves:
         assert marks == [(4, -0.2), (2, 0.0), (2, -0.3), (4, 0.0)]
         drops = [part.get_segments()[0].round(9).tolist() for part in ax.collections]
         assert drops == [[[4, -0.2], [4, 0]], [[2, -0.3], [2, 0]]]
-        assert re.findall(r"\d[.\d]*", ax.get_title(loc="left")) == ["2", "4", "0.2000", "0.3000"]
+        assert re.findall(r"\d[.\d]*", ax.get_title(loc="left")) == ["2", "4", "0.200", "0.300"]
 
     def test_folds_gaps_and_which_candidate(self):
         torn = self.curves(a=[0.1, 0.9], b=[0.9, 0.1]).assign(candidate="torn")

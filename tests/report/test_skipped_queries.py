@@ -31,7 +31,7 @@ def test_the_chart_is_of_the_queries_that_both_have(comparison, counted, metric,
     old, new = (counted[metric].xs(model, level="model").mean() for model in ("old", "new"))
     page = comparison.to_html(tmp_path / "report.html").read_text("utf-8")
     figure = page[page.index('<figure id="chart">') : page.index("</figure>")]
-    gap = f"mean {min(old, new):.4f}, {abs(new - old):.4f} behind the best"
+    gap = f"mean {min(old, new):.4f}, {abs(new - old):.3f} behind the best"
     assert f"{metric}: {gap}" in figure
     assert f"{metric}: {gap}" in comparison.plot.leaderboard().alt
     highest = f"{max(old, new):.4f} ({'new' if new > old else 'old'}, "

@@ -32,7 +32,7 @@ class TestMarkdown:
                 widths, tables = cells, tables + 1
             else:
                 assert cells == widths
-        assert tables >= 6
+        assert tables >= 5
 
     @pytest.mark.parametrize("metrics", [None, ("map", "mrr")])
     def test_the_means_are_those_of_the_leaderboard(self, make, metrics):
@@ -93,7 +93,7 @@ class TestNotebooks:
             numbers = re.findall(r"mean ([\d.]+), ([\d.]+) behind", lane)
             for (mean, regret), value in zip((map(float, pair) for pair in numbers), values, strict=True):
                 assert mean == pytest.approx(value[at], abs=5e-5)
-                assert regret == pytest.approx(value.max() - value[at], abs=5e-5)
+                assert regret == pytest.approx(value.max() - value[at], abs=5e-4)
 
     def test_nothing_is_shared_with_other_cells_and_nothing_runs(self, make):
         markup = make(8)._repr_html_()
@@ -193,7 +193,7 @@ def test_markdown_of_thirty_models_fits_into_a_comment(make):
         head = text.partition("<details>")[0]
         rows = [line for line in head.splitlines() if line.startswith("| ")][2:]
         assert len(rows) == 12
-        assert re.search(r"[+−]0\.\d{3} \([+−]0\.\d{3} to [+−]?0\.\d{3}\)", head)
+        assert re.search(r"[+−]0\.\d{3} \([+−]0\.\d{3} to [+−]?0(\.\d{3})?\)", head)
 
 
 def test_markdown_names_the_leader_of_segments_and_other_metrics():

@@ -331,7 +331,7 @@ class BaselineComparison(Settings, Scope, TextResult):
         text = as_text(format_decision(self, candidate, names)).removeprefix("★ ")
         text += f" {bounds[0].upper()}{bounds[1:]} ({level})."
         if candidate.proven_losses and candidate.decision != "do not ship":
-            text += f" A loss within the margin is proven under {join_names(candidate.proven_losses)}."
+            text += f" A loss within the margin is shown under {join_names(candidate.proven_losses)}."
         few = [metric for metric in self.metrics if candidate.differing[metric] < MIN_QUERIES]
         if few and not self.shortage and self.bounds == "asymptotic":
             is_bounded = math.isfinite(candidate.deciding.worst_lower)

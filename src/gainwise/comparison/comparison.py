@@ -60,7 +60,7 @@ from .ranked_models import Rankings, validate_model, validate_pair
 from .segments import Segments, compute_segments
 from .sensitivity import Sensitivity, compute_sensitivity
 from .settings import Settings
-from .single_queries import build_ranking, find_contradictory_queries, find_largest_differences, find_query
+from .single_queries import build_ranking, find_contradictory_queries, find_query
 from .verdict import Verdict, bet_on_models, describe_few_repeats
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ class Comparison:
 
     - Means and tests: `leaderboard`, `chance`, `standings`, `winners`, `pairs`, `variance`
     - Decisions: `verdict`, `segments`, `against`, `plan`, `sensitivity`
-    - Explanations: `attribution`, `gains`, `queries`, `largest_differences`, `losses`, `ranking`
+    - Explanations: `attribution`, `gains`, `queries`, `losses`, `ranking`
     - Data: `frame`, `counts`
     - Reports: `plot`, `content`, `to_html`, `to_markdown`, `to_json`, `to_dict`, `metrics_dict`
 
@@ -746,15 +746,10 @@ class Comparison:
 
     def _pair_primary_values(self, first: str, second: str) -> dict[Metric, Floats]:
         """Return the values of two models under the primary metrics."""
-        values = self._pair_values(first, second)
-        names = self._require_two_metrics()
-        return {self.definitions.get(name) or parse_metrics(name)[0]: values[name] for name in names}
-
-    def _pair_values(self, first: str, second: str) -> dict[str, Floats]:
-        """Return the values of two models under every metric, shape (queries, 2)."""
         validate_pair(first, second, self.models)
         columns = [self.models.index(first), self.models.index(second)]
-        return {name: table[:, columns] for name, table in self.values.items()}
+        names = self._require_two_metrics()
+        return {self.definitions.get(name) or parse_metrics(name)[0]: self.values[name][:, columns] for name in names}
 
     def _defined_metrics(self) -> list[Metric]:
         """Return the metrics with a definition, the primary ones first."""
@@ -799,51 +794,11 @@ class Comparison:
             columns[name] = np.repeat(self._weights, len(self.models))
         return pd.DataFrame(columns, index=index)
 
-    def largest_differences(
-        self, first: str, second: str, most: int = 10, metric: MetricLike | None = None
-    ) -> pd.DataFrame:
-        """Return the queries with the largest differences of two models under one metric, the largest first.
-
-        Parameters
-        ----------
-        first, second : str
-            Two models.
-        most : int, default 10
-            Maximum number of queries. Queries without a difference are never included.
-        metric : str or Metric, optional
-            One of the compared metrics. Defaults to the first primary metric.
-
-        Returns
-        -------
-        DataFrame
-            Ordered by absolute difference times weight. Columns are `query`, `difference M` (`first` minus `second`),
-            the values `M first` and `M second`, and `difference M` of the other metrics. With scores, also `labels
-            first` and `labels second` (labels from rank 1 to the cutoff) and `documents`. With weights, also `weight`.
-            For recipes, values are means over repeats, and labels are those of the first repeat.
-
-        Raises
-        ------
-        ValueError
-            If a model or metric is unknown.
-
-        Examples
-        --------
-        >>> import gainwise as gw
-        >>> judgments = gw.Judgments([1, 0, 0, 1, 0, 1], qid=["q1", "q1", "q2", "q2", "q3", "q3"])
-        >>> comparison = gw.compare({"A": [2, 1, 2, 1, 1, 1], "B": [1, 2, 1, 2, 1, 2]}, judgments, ["mrr", "map"])
-        >>> comparison.largest_differences("A", "B", most=1)[["query", "difference mrr", "labels A", "labels B"]]
-          query  difference mrr labels A labels B
-        0    q1             0.5   (1, 0)   (0, 1)
-        """
-        values, name = self._pair_values(first, second), self._deciding[0] if metric is None else str(metric)
-        self._validate_metric_names("metric", [name])
-        values = {name: values.pop(name), **values}
-        return find_largest_differences(
-            (first, second), values, self._query_ids, self._weights, most, self.rankings, self.definitions.get(name)
-        )
-
     def losses(self, baseline: str, candidate: str | None = None, most: int = 20) -> pd.DataFrame:
-        """Return the queries on which a candidate loses most against a baseline, as a table for CSV files.
+        """Return the queries on which a candidate loses most against a baseline, the largest loss first.
+
+        A loss is the difference under the primary metric with the larger loss, times the weight of the query. Swap the
+        two models to see the queries that gain most.
 
         Parameters
         ----------
@@ -852,7 +807,29 @@ class Comparison:
         candidate : str, optional
             Name of the candidate. Required if there are more than two models.
         most : int, default 20
-            Maximum number of queries. `gainwise.comparison.losses.find_losses` describes the columns and errors.
+            Maximum number of queries. Queries without a loss are never included.
+
+        Returns
+        -------
+        DataFrame
+            Columns are `query`, `text` (if the judgments have texts), `loss`, `difference M` of each primary metric
+            (candidate minus baseline), and for each of the two models `documents MODEL` and `grades MODEL`, the ids and
+            grades of its first ten documents as text with blanks, for CSV files. For recipes, values are means over
+            repeats, and rankings are those of the first repeat.
+
+        Raises
+        ------
+        ValueError
+            If a model is unknown, both are the same, or the comparison was created without scores.
+
+        Examples
+        --------
+        >>> import gainwise as gw
+        >>> judgments = gw.Judgments([1, 0, 0, 1], qid=["q1", "q1", "q2", "q2"])
+        >>> comparison = gw.compare({"old": [2, 1, 1, 2], "new": [1, 2, 1, 2]}, judgments)
+        >>> comparison.losses("old")[["query", "loss", "grades old", "grades new"]].round(3)
+          query   loss grades old grades new
+        0    q1  0.369        1 0        0 1
         """
         if candidate is None and len(self.models) == 2:
             candidate = next((model for model in self.models if model != baseline), None)

@@ -16,41 +16,9 @@ MAX_RANKS = 10
 
 
 def find_losses(comparison: Any, baseline: str, candidate: str, most: int = 20) -> pd.DataFrame:
-    """Return the queries on which a candidate loses most against a baseline, the largest loss first.
+    """Return the queries on which a candidate loses most against a baseline. See `Comparison.losses`.
 
-    A loss is the difference of candidate and baseline under the primary metric with the larger loss, times the weight
-    of the query. Queries without a loss are left out. For repeats, values are means, and rankings are those of the
-    first repeat.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        Models with their scores.
-    baseline, candidate : str
-        Two models.
-    most : int, default 20
-        Maximum number of queries.
-
-    Returns
-    -------
-    DataFrame
-        Columns are `query`, `text` (if the judgments have texts), `loss` (0 or more, times the weight), `difference M`
-        of each primary metric (candidate minus baseline), and for each of the two models `documents MODEL` and `grades
-        MODEL`, the ids and grades of its first ten documents as text with blanks, for CSV files.
-
-    Raises
-    ------
-    ValueError
-        If a model is unknown, both are the same, or the comparison was created without scores.
-
-    Examples
-    --------
-    >>> import gainwise as gw
-    >>> judgments = gw.Judgments([1, 0, 0, 1], qid=["q1", "q1", "q2", "q2"])
-    >>> comparison = gw.compare({"old": [2, 1, 1, 2], "new": [1, 2, 1, 2]}, judgments)
-    >>> find_losses(comparison, "old", "new")[["query", "loss", "grades old", "grades new"]].round(3)
-      query   loss grades old grades new
-    0    q1  0.369        1 0        0 1
+    `most` is the maximum number of queries.
     """
     rankings = comparison.rankings
     if rankings is None:

@@ -142,37 +142,6 @@ def find_ranked_places(
     return places
 
 
-def find_largest_differences(
-    pair: tuple[str, str],
-    values: Mapping[str, Floats],
-    queries: Any,
-    weights: Floats | None,
-    most: int,
-    rankings: Rankings | None = None,
-    by: Metric | None = None,
-) -> pd.DataFrame:
-    """Return the queries with the largest differences of two models. See `Comparison.largest_differences`.
-
-    `values` are tables (queries, 2) by metric. With `rankings`, the result contains labels, ranked as by the metric
-    `by`.
-    """
-    metric, first = next(iter(values.items()))
-    scaled, _ = scale_weights(np.ones(len(first)) if weights is None else weights)
-    differences = {f"difference {name}": compute_difference(table) for name, table in values.items()}
-    difference = np.nan_to_num(differences.pop(f"difference {metric}"))
-    chosen = _select_largest(difference * scaled, most)
-    columns: dict[str, Any] = {"query": np.asarray(queries)[chosen], f"difference {metric}": difference[chosen]}
-    columns |= {f"{metric} {model}": first[chosen, place] for place, model in enumerate(pair)}
-    columns |= {name: column[chosen] for name, column in differences.items()}
-    if rankings is not None and by is not None:
-        places = np.flatnonzero(rankings.counted)[chosen]
-        columns |= {f"labels {model}": rank_labels(rankings, model, places, by, by.k) for model in pair}
-        columns["documents"] = rankings.judgments.sizes[places]
-    if weights is not None:
-        columns["weight"] = weights[chosen]
-    return pd.DataFrame(columns)
-
-
 def build_ranking(rankings: Rankings, place: int, model: str, metrics: Iterable[Metric]) -> pd.DataFrame:
     """Return the documents of the query at an index as a model ranks them. See `Comparison.ranking`.
 

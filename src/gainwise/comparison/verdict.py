@@ -1,4 +1,4 @@
-"""The verdict: do two metrics disagree about the best model, or could it be chance?"""
+"""The verdict: whether two metrics disagree about the best model."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from .._common import cached_property
 from .._common.text import (
     TextResult,
     as_text,
+    format_confidence,
     format_exact,
     format_mean,
     format_p_value,
@@ -43,6 +44,9 @@ from .panel import FEW_REPEATS, Vary
 from .settings import Scope, Settings
 
 Kind: TypeAlias = Literal["genuine", "agree", "immaterial", "unresolved"]
+
+MAX_NAMED = 3
+"""Models that may be best and are named. More are counted, and the chart shows them."""
 
 SAMPLE = "The queries are the random sample and the models are fixed, so another training seed is not covered."
 """Sentence about fixed models."""
@@ -427,6 +431,17 @@ def _describe_conflict(verdict: Verdict, names: Mapping[str, str]) -> str:
     return f"It depends on the {by}: {winners[0]} is best by {first.short}, {winners[1]} by {last}."
 
 
+def describe_agreement(verdict: Verdict, names: Mapping[str, str]) -> str:
+    """Return whether the metrics disagree about the best model, for pages with another first sentence."""
+    question = "Do the two metrics disagree about the best?"
+    if verdict.kind == "genuine":
+        return f"{question} Yes: {_describe_conflict(verdict, names)}"
+    if verdict.kind == "agree":
+        return f"{question} No: {names[verdict.winners[verdict.metrics[0]]]} is best by both."
+    possible = f"{len(verdict.common_best)} of {len(verdict.models)} {verdict.unit}s may be best by both"
+    return f"{question} Not shown: {possible} ({format_confidence(verdict.alpha)})."
+
+
 def format_advice(verdict: Verdict, names: Mapping[str, str], selected: str | None = None) -> str:
     """Return the evidence behind the headline: the p-value, the models that may be best, what the queries can show."""
     if len(verdict.models) == 1:
@@ -466,7 +481,10 @@ def _describe_kind(verdict: Verdict, names: Mapping[str, str]) -> Iterator[str]:
         yield f"Whichever metric you choose by, the loss is at most the margin of {format_exact(verdict.margin)}."
     elif not verdict.are_identical:
         possible = [styled("n", names[model]) for model in verdict.common_best]
-        yield f"{'Only ' if len(possible) == 1 else ''}{join_names(possible, word='or')} may be best{both}."
+        subject = join_names(possible, word="or")
+        if len(possible) > MAX_NAMED:
+            subject = f"{len(possible)} of {len(verdict.models)} {verdict.unit}s"
+        yield f"{'Only ' if len(possible) == 1 else ''}{subject} may be best{both}."
         if len(possible) > 1 and math.isfinite(verdict.detectable):
             size = round_bound(verdict.detectable, up=True)
             yield f"{pluralize(verdict.queries, 'query')} can show differences of about {size} or more."
@@ -526,7 +544,7 @@ def describe_sample(clusters: int | None, repeats: Mapping[str, int], vary: Vary
         "seed": ". Another seed is covered, other training data are not",
         "queries": " on resampled training queries. Another seed and another such sample are covered, and all means "
         "are those of training on resampled queries",
-        None: ". Another such repeat is covered, and every difference between repeats counts as chance",
+        None: ". Another such repeat is covered, and every difference between repeats counts as random",
     }[vary]
     rest = ""
     if fixed := [model for model, number in repeats.items() if not number]:

@@ -19,6 +19,7 @@ from .._common.text import (
     format_exact,
     format_interval,
     format_mean,
+    format_size,
     join_names,
     pluralize,
     printable,
@@ -27,7 +28,14 @@ from .._common.text import (
 )
 from ..comparison.baseline import describe_replacement, rank_candidates
 from ..comparison.choice import Choice, label_metrics, name_family
-from ..comparison.verdict import describe_no_evidence, format_advice, format_headline, format_question, name_unit
+from ..comparison.verdict import (
+    MAX_NAMED,
+    describe_no_evidence,
+    format_advice,
+    format_headline,
+    format_question,
+    name_unit,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
@@ -360,8 +368,10 @@ def _describe_possible(choice: Choice) -> list[str]:
     """Return the models that may be best under a single metric, and what to do if there are several."""
     if choice.best is not None:
         return []
-    names = [styled("n", choice.names[model]) for model in choice.possible]
-    return [f"{join_names(names, word='or')} may be best.", styled("b", f"Add queries, not {choice.unit}s.")]
+    subject = join_names([styled("n", choice.names[model]) for model in choice.possible], word="or")
+    if len(choice.possible) > MAX_NAMED:
+        subject = f"{len(choice.possible)} of {len(choice.names)} {choice.unit}s"
+    return [f"{subject} may be best.", styled("b", f"Add queries, not {choice.unit}s.")]
 
 
 def build_baseline_chart(
@@ -445,9 +455,11 @@ def _build_gap_rows(
     for metric, table in tables.items():
         winner = table.iloc[:, 0].idxmin()
         for model, regret, lower, upper, mean, possible in table.itertuples(name=None):
-            ends = f", interval {format_interval(0.0 - upper, 0.0 - lower)}" if upper < math.inf else ""
+            ends = ""
+            if upper < math.inf:
+                ends = f", interval {round_bound(lower, up=False)} to {round_bound(upper, up=True)}"
             description = (
-                f"{metric}: mean {format_mean(mean)}, {format_difference(0.0 - regret)} from the best{ends}; "
+                f"{metric}: mean {format_mean(mean)}, {format_size(regret)} behind the best{ends}; "
                 f"{'may be best' if possible else 'ruled out as best'}"
             )
             mark = Mark(0.0 - regret, 0.0 - upper, 0.0 - lower, possible, model == winner, mean, description)

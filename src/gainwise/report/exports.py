@@ -73,7 +73,7 @@ SCHEMA = 3
 MAX_MARKDOWN_ROWS = 12
 """Rows of each table in Markdown for a pull request."""
 
-LONG_DETAILS = ("verdict", "against", "by-gain", "by-segment", "glossary")
+LONG_DETAILS = ("verdict", "against")
 """Details that Markdown contains only in full."""
 
 MAX_FLAG_PAIRS = 50

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._common.text import (
     as_html,
+    format_difference,
     format_exact,
     format_size,
     join_names,
@@ -58,7 +59,13 @@ def get_environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"size": format_size, "exact": format_exact, "emphasis": as_html, "printable": printable}
+    environment.filters |= {
+        "size": format_size,
+        "difference": format_difference,
+        "exact": format_exact,
+        "emphasis": as_html,
+        "printable": printable,
+    }
     return environment
 
 

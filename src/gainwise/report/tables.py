@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from .._common.text import (
     as_text,
@@ -25,7 +25,7 @@ from .._common.text import (
 from ..comparison.baseline import rank_candidates
 from ..comparison.flags import format_range
 from ..comparison.pairs import select_clearest_pairs
-from ..comparison.verdict import SAMPLE, describe_losses
+from ..comparison.verdict import SAMPLE, describe_agreement, describe_losses
 from .chart import SIGNS, STAR
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from .._common.names import Names
-    from ..comparison.attribution import Attribution
     from ..comparison.baseline import BaselineComparison
     from ..comparison.comparison import Comparison
     from ..comparison.sensitivity import Sensitivity
@@ -137,20 +136,12 @@ def build_details(content: Content) -> tuple[Detail, ...]:
         parts.append(Detail("against", "The decisions, in numbers", [text], [table]))
     if content.losses is not None and len(content.losses):
         parts.append(_build_losses(content, content.losses))
-    if content.attribution is not None:
-        parts.append(_build_attribution(content, content.attribution))
-    if content.path is not None and not content.merged:
-        text = rewrite(content.path.text).replace("(b^l - 1)/(b - 1)", "(bˡ − 1)/(b − 1)")
-        parts.append(Detail("by-gain", "At which gain, word for word", [text]))
-    if comparison.segments is not None:
-        parts.append(Detail("by-segment", "Segments, word for word", [rewrite(comparison.segments.text)]))
     if content.sensitivity is not None:
         table = build_sensitivity(content.sensitivity)
         parts.append(Detail("choices", "Other choices, in numbers", tables=[table]))
     if content.rounds is not None:
         parts.append(Detail("rounds", "Best rounds", tables=[_build_best_rounds(content, content.rounds)]))
-    parts.append(Detail("method", "Method and scope", describe_method(comparison)))
-    return (*parts, Detail("glossary", "Glossary", terms=list_terms(comparison)))
+    return (*parts, Detail("method", "Method and scope", describe_method(comparison), terms=list_terms(comparison)))
 
 
 def build_chart_table(chart: Chart, rows: Sequence[Row]) -> Table:
@@ -181,7 +172,7 @@ def list_notes(content: Content) -> list[str]:
     if comparison.primary is not None and len(comparison.models) > 1:
         verdict = comparison.verdict
         if content.against is not None and len(comparison.models) > 2:
-            notes.insert(0, f"Do the two metrics disagree about the best? {as_text(content.standing.headline)}")
+            notes.insert(0, as_text(describe_agreement(verdict, content.names.labels)))
         notes += [verdict.about] if verdict.repeats or verdict.clusters is not None else []
         notes += [flag.message for flag in verdict.flags]
     else:
@@ -295,7 +286,7 @@ def _build_pairs(content: Content) -> Detail:
     number, sentences = len(comparison.pairs), []
     if len(comparison.models) > 2:
         sentences.append(
-            "The tests of all pairs are adjusted for their number, so they prove less than the verdict, which only "
+            "The tests of all pairs are adjusted for their number, so they show less than the verdict, which only "
             "compares models with the best. Use the verdict to choose a model, and this table to compare two of them."
         )
     if number > MAX_SHOWN_PAIRS:
@@ -311,9 +302,9 @@ def _build_pairs(content: Content) -> Detail:
         columns.append(Column(f"\u0394 {metric}", [_format_change(*ends) for ends in rows]))
     opposite, remarks = [], []
     for row in table.to_dict("records"):
-        proven = row["p_adjusted"] <= comparison.settings.alpha
-        note = "proven" if proven else "maybe by chance"
-        opposite.append(Cell("yes", note, strong=proven) if row["conflict"] else Cell("no"))
+        is_clear = row["p_adjusted"] <= comparison.settings.alpha
+        note = "significant" if is_clear else ""
+        opposite.append(Cell("yes", note, strong=is_clear) if row["conflict"] else Cell("no"))
         differing = f"differ on {pluralize(round(row['differing']), 'query')}" if row["flag"] else ""
         remarks.append("never differ" if row["flag"] == "identical" else differing)
     columns.append(Column("opposite order", opposite, numeric=False))
@@ -380,25 +371,6 @@ def _build_losses(content: Content, losses: pd.DataFrame) -> Detail:
     return Detail("losses", title, tables=[table])
 
 
-def _build_attribution(content: Content, attribution: Attribution) -> Detail:
-    """Return the parts of the difference by grade and rank, by discount and gain, and by class of queries."""
-    assert content.pair is not None
-    first, second = (content.names.labels[model] for model in content.pair[:2])
-    differences = ", ".join(f"{metric} {format_difference(value)}" for metric, value in attribution.difference.items())
-    sentences = [f"{first} minus {second} ({content.pair.reason}): {differences}."]
-    tables = []
-    for metric, value in attribution.difference.items():
-        grades = attribution.grades_by_ranks.loc[[metric]].droplevel(0)[::-1].add_prefix("rank ")
-        grades.loc["all"] = grades.sum()
-        grades["all ranks"] = grades.sum(axis=1)
-        tables.append(_build_number_table(f"{metric}: {format_difference(value)} in all", "grade", grades))
-    sentences += [attribution.parts_note] if attribution.parts_note else []
-    tables.append(_build_number_table("From one definition to the other", "change", attribution.parts))
-    classes = f"documents of grade {attribution.top_grade}"
-    tables.append(_build_number_table("Contribution of each class of queries", classes, attribution.by_query_class))
-    return Detail("parts", "Why, in numbers", sentences, tables)
-
-
 def _build_best_rounds(content: Content, best: pd.DataFrame) -> Table:
     """Return the best round of every candidate under both metrics, and the loss of stopping at another round."""
     metrics, losses = content.comparison.verdict.metrics, content.comparison.lower_is_better
@@ -423,16 +395,6 @@ def name_models(names: Names, models: Sequence[str]) -> list[Column]:
         Column(head, [Cell(names.cells[model][place], full=printable(model)) for model in models], numeric=False)
         for place, head in enumerate(names.heads)
     ]
-
-
-def _build_number_table(caption: str, label: str, frame: pd.DataFrame) -> Table:
-    """Return a table of a DataFrame, whose numbers with decimals are differences."""
-    columns = [Column(label, list(map(str, frame.index)), numeric=False)]
-    for name, values in frame.items():
-        kind = values.dtype.kind
-        format_value: Callable[[Any], str] = {"f": format_difference, "i": "{:,}".format}.get(kind, str)
-        columns.append(Column(str(name), list(map(format_value, values)), numeric=kind in "fi"))
-    return Table(caption, columns)
 
 
 def _format_change(value: float, lower: float, upper: float) -> Cell:
@@ -466,27 +428,6 @@ def describe_method(comparison: Comparison) -> list[str]:
     ]
 
 
-GLOSSARY = (
-    ("NDCG@k", "The gains of the documents at ranks 1 to k, discounted by rank, divided by the largest possible sum. "
-     "1 is a perfect ranking. Several numbers have this name, because gains and discounts differ."),
-    ("linear, exponential gain", "A document of grade l has the gain l or 2ˡ − 1. The linear gain rewards many fair "
-     "documents, the exponential gain one excellent document."),
-    ("may be best, ruled out", "A model that is not ruled out as best with this confidence has a filled mark "
-     "under this metric."),
-    ("genuine disagreement", "No model is best under both metrics, beyond chance."),
-    ("opposite order, conflict", "A pair of models that the two metrics put in opposite order. It does not show that "
-     "the metrics disagree about the best model: a third may be best under both."),
-    ("regret", "The difference between the best model and a model under a metric, 0 for the best. The worst regret is "
-     "the larger of its regrets under the two metrics, and the worst case is its upper confidence bound."),
-    ("safe choice", "The model with the smallest worst case. Choose it if both metrics matter."),
-    ("margin", "The largest difference that you tolerate. You set it."),
-    ("p-value, adjusted p", "The probability of a result at least as strong if there is no difference. With many "
-     "pairs, some look strong by chance. The adjusted p-value accounts for their number."),
-    ("contradictory query", "A query on which the two metrics prefer different models. Its strength is the smaller "
-     "one of the two differences, times the weight of the query."),
-)  # fmt: skip
-"""Terms of every report with their meaning."""
-
 JUDGED = (
     "judged@k",
     "The share of the first k retrieved documents with a judgment. The others count as irrelevant although they were "
@@ -496,10 +437,10 @@ JUDGED = (
 
 
 def list_terms(comparison: Comparison) -> list[tuple[str, str]]:
-    """Return the terms of a report with their meaning, the metrics first."""
+    """Return the metrics of a report with their meaning."""
     terms = []
     for metric in comparison.definitions.values():
         if metric.meaning:
             lower = "" if metric.higher_is_better else " A lower value is better."
             terms.append((str(metric), printable(metric.meaning + lower)))
-    return [*terms, *GLOSSARY, *([] if comparison.unjudged is None else [JUDGED])]
+    return [*terms, *([] if comparison.unjudged is None else [JUDGED])]
