@@ -94,13 +94,27 @@ def test_pages_are_short(pages, limit):
         assert len(text.split()) <= limit, page.name
 
 
+def test_documentation_is_short():
+    pages = [page for page in PAGES if "generated" not in page.parts]
+    assert sum(len(page.read_text(encoding="utf-8").split()) for page in pages) <= 23_500
+
+
+@pytest.mark.parametrize("words", ["It depends on the ", "is better than ", "Choose", "Safest", "No choice yet"])
+def test_tables_of_the_verdict_use_the_words_of_the_output(words):
+    sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src/gainwise/comparison").glob("*.py"))
+    assert words in sources
+    for page in ("README.md", "docs/concepts/verdict.md"):
+        assert words in (ROOT / page).read_text(encoding="utf-8")
+
+
 def test_reference_lists_every_public_name():
     listed = re.findall(r"^   (\w+)$", (ROOT / "docs" / "api" / "index.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert sorted(listed) == sorted(gw.__all__)
 
 
 def test_measured_results_are_part_of_the_built_pages():
-    included = re.compile(r"<!-- shown in the built page -->\n\[.+\]\((?:\.\./)+research/((?:\w+/)+\w+\.md)\)\n<!-- end -->")
+    start, end = "<!-- shown in the built page -->", "<!-- end -->"
+    included = re.compile(rf"{start}\n\[.+\]\((?:\.\./)+research/((?:\w+/)+\w+\.md)\)\n{end}")
     names = [name for page in PAGES for name in included.findall(page.read_text(encoding="utf-8"))]
     results = [
         f"{name}/{path.name}"

@@ -25,7 +25,17 @@ BLOCK = re.compile(
     r"^```(?:\{code-cell\} )?(?P<language>python|sh|toml|text)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL
 )
 FILE_NAME = re.compile(r"[Ss]ave .*as `([\w.-]+)`:\s*\Z")
-INSTALLED = {"gainwise", "numpy", "pandas", "scipy", "lightgbm", "xgboost", "sklearn", "matplotlib", *sys.stdlib_module_names}
+INSTALLED = {
+    "gainwise",
+    "numpy",
+    "pandas",
+    "scipy",
+    "lightgbm",
+    "xgboost",
+    "sklearn",
+    "matplotlib",
+    *sys.stdlib_module_names,
+}
 """Modules that `[all]` installs. A page that needs another one names its installation first."""
 DISTRIBUTIONS = {"optuna_integration": "optuna-integration", "pytrec_eval": "pytrec_eval-terrier"}
 COMMANDS = {"gainwise": f'{sys.executable} -m gainwise "$@"', "python": f'{sys.executable} "$@"', "pip": "true"}
