@@ -6,12 +6,12 @@ import os
 import re
 import runpy
 import shutil
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
-from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.domains.python import PyXRefRole
 
 import gainwise
@@ -27,17 +27,20 @@ author = "The gainwise developers"
 project_copyright = author
 release = version = gainwise.__version__
 
+sys.path.insert(0, str(HERE))
 extensions = [
     "myst_nb",
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.intersphinx",
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
     "sphinx_design",
+    "site_parts",
 ]
 templates_path = ["_templates"]
-exclude_patterns = ["_build", "**.ipynb_checkpoints"]
+exclude_patterns = ["_build", "**.ipynb_checkpoints", "README.md"]
 default_role = "py:obj"
 smartquotes_action = "qe"  # --options keep their dashes
 suppress_warnings = ["config.cache"]
@@ -47,9 +50,6 @@ OPTIONAL = {"catboost": "guides/catboost.md", "mlflow": "guides/mlflow.md", "opt
 missing = [library for library in OPTIONAL if find_spec(library) is None]
 for library in missing:
     tags.add(f"without_{library}")  # type: ignore[name-defined]  # noqa: F821
-for library, module in {"catboost": "catboost", "dask": "dask", "matplotlib": "report"}.items():
-    if find_spec(library) is None:
-        exclude_patterns += [f"api/{module}.md", f"api/generated/gainwise.{module}.*"]
 
 # -- pages that are executed
 for variable in ("OMP_NUM_THREADS", "OMP_THREAD_LIMIT"):  # deterministic trees, no busy waiting
@@ -77,10 +77,40 @@ autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 numpydoc_attributes_as_param_list = True
+numpydoc_xref_param_type = True
+numpydoc_xref_ignore = "all"  # only names in this table are links
+numpydoc_xref_aliases = {
+    **{name: f":class:`{name} <gainwise.{name}>`" for name in ("Comparison", "Judgments", "Metric", "RankingData")},
+    **{name: f":class:`{name}`" for name in ("bool", "float", "int", "str")},
+    **{name: f":class:`{name} <pandas.{name}>`" for name in ("DataFrame", "Series")},
+    **{name: f"``{name}``" for name in ("None", "True", "False")},
+    "array-like": ":data:`array-like <numpy.typing.ArrayLike>`",
+    "boolean": ":class:`boolean <bool>`",
+    "callable": "callable",
+    "iterable": ":class:`iterable <collections.abc.Iterable>`",
+    "mapping": ":class:`mapping <collections.abc.Mapping>`",
+    "ndarray": ":class:`ndarray <numpy.ndarray>`",
+    "path-like": ":class:`path-like <os.PathLike>`",
+    "sequence": ":class:`sequence <collections.abc.Sequence>`",
+}
+
+# -- links to other projects. The inventories contain only the names in use, so the build needs no network.
+intersphinx_mapping = {
+    project: (address, f"inventories/{project}.txt")
+    for project, address in {
+        "lightgbm": "https://lightgbm.readthedocs.io/en/stable",
+        "numpy": "https://numpy.org/doc/stable",
+        "pandas": "https://pandas.pydata.org/docs",
+        "python": "https://docs.python.org/3",
+        "sklearn": "https://scikit-learn.org/stable",
+        "xgboost": "https://xgboost.readthedocs.io/en/stable",
+    }.items()
+}
 
 # -- HTML
 html_theme = "pydata_sphinx_theme"
 html_title = "gainwise"
+html_baseurl = os.environ.get("SITE_URL", "")  # the address of the published site, for canonical links
 html_static_path = ["_static"]
 html_css_files = ["extra.css"]
 html_math_renderer = "mathml"
@@ -90,7 +120,7 @@ html_sidebars: dict[str, list[str]] = {"index": []}
 html_theme_options = {
     "logo": {"text": "gainwise"},
     "navigation_with_keys": False,
-    "show_prev_next": False,
+    "show_prev_next": True,
     "header_links_before_dropdown": 6,
     "show_nav_level": 2,
     "navbar_persistent": ["search-button"],
@@ -98,18 +128,6 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
-
-
-def visit_math(translator: Any, node: nodes.math) -> None:
-    """Write inline mathematics as MathML, which browsers draw without a script."""
-    translator.body.append(tex2mathml(node.astext()))
-    raise nodes.SkipNode
-
-
-def visit_displaymath(translator: Any, node: nodes.math_block) -> None:
-    """Write displayed mathematics as MathML."""
-    translator.body.append(f'<div class="displaymath">{tex2mathml(node.astext(), as_block=True)}</div>')
-    raise nodes.SkipNode
 
 
 class ApiRole(PyXRefRole):
@@ -194,7 +212,7 @@ def copy_notebooks(app: Sphinx) -> None:
 
 def write_sample(app: Sphinx, error: Exception | None) -> None:
     """Write the sample report that the landing page links to."""
-    if error is None and app.builder.name == "html" and "api/report" in app.env.found_docs:
+    if error is None and app.builder.name == "html" and find_spec("matplotlib") is not None:
         comparison = runpy.run_path(str(HERE / "verdict_picture.py"))["compare_rankers"]()
         data = "3,000 simulated queries, about 40 documents each, grades 0 to 4."
         comparison.to_html(Path(app.outdir) / "sample_report.html", title="Which of 3 rankers is best?", data=data)
@@ -202,7 +220,6 @@ def write_sample(app: Sphinx, error: Exception | None) -> None:
 
 def setup(app: Sphinx) -> None:
     """Register the roles and event handlers."""
-    app.add_html_math_renderer("mathml", (visit_math, None), (visit_displaymath, None))
     app.add_role_to_domain("py", "obj", ApiRole(), override=True)
     app.connect("builder-inited", copy_notebooks)
     app.connect("source-read", show_results)

@@ -28,9 +28,12 @@ HOSTS = {
     "creativecommons.org", "purl.org", "www.w3.org", "matplotlib.org",  # namespaces and metadata of pictures
     "keepachangelog.com", "semver.org", "ir-measur.es",
     "lightgbm.readthedocs.io", "xgboost.readthedocs.io",
+    "docs.python.org", "numpy.org", "pandas.pydata.org", "scikit-learn.org",
     "example.com", "example.org",
 }  # fmt: skip
 """The only hosts that files of the project may name."""
+DEPLOYMENTS = "../../../deployments/github-pages"
+"""The page of the host that lists the addresses of the published site, relative to a file in docs/."""
 MACHINE_PATH = re.compile(r"(?<![\w.])/(home|root|tmp|work|Users|opt)/")
 
 
@@ -41,11 +44,12 @@ def test_notebooks_and_pages_exist():
 
 @pytest.mark.parametrize("page", sorted((ROOT / "docs" / "api").glob("*.md")), ids=lambda path: path.stem)
 def test_names_of_the_reference_exist(page):
-    module = ""
-    names = re.findall(r"^(?:\.\. \w*module:: |   )([A-Za-z_][\w.]*)$", page.read_text("utf-8"), re.MULTILINE)
+    text = page.read_text("utf-8")
+    module = "gainwise" if page.stem == "index" else f"gainwise.{page.stem}"
+    names = re.findall(r"^- `([\w.]+)`$", text, re.MULTILINE)
+    assert names
     for name in names:
-        module = name if name.partition(".")[0] == "gainwise" else module
-        resolve_name(module if name == module else f"{module}.{name}")
+        resolve_name(name if name.startswith("gainwise.") else f"{module}.{name}")
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
@@ -77,6 +81,8 @@ def tracked():
 )
 def test_links_lead_to_tracked_files(page, tracked):
     for link in map("".join, LINK.findall(page.read_text(encoding="utf-8"))):
+        if link == DEPLOYMENTS:
+            continue
         assert Path(os.path.relpath(page.parent / link, ROOT)) in tracked, link
 
 
@@ -108,7 +114,7 @@ def test_tables_of_the_verdict_use_the_words_of_the_output(words):
 
 
 def test_reference_lists_every_public_name():
-    listed = re.findall(r"^   (\w+)$", (ROOT / "docs" / "api" / "index.md").read_text(encoding="utf-8"), re.MULTILINE)
+    listed = re.findall(r"^- `(\w+)`$", (ROOT / "docs" / "api" / "index.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert sorted(listed) == sorted(gw.__all__)
 
 

@@ -1,0 +1,216 @@
+"""Parts of the site that its Markdown files do not contain: references, previews of notebooks, pictures, mathematics.
+
+The Markdown stays readable in the file view of a host. This extension adds the directives when the site is built.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+from html import unescape
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+from xml.etree import ElementTree as ET
+
+from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
+from sphinx.errors import ExtensionError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sphinx.application import Sphinx
+
+HERE = Path(__file__).parent
+NOTEBOOKS = HERE.parent / "notebooks"
+REPOSITORY_ONLY = re.compile(r"<!-- only in the repository -->\n.*?<!-- end -->\n", re.DOTALL)
+NAMES = re.compile(r"(?:^- `[\w.]+`\n)+", re.MULTILINE)
+NOTEBOOK_ROW = re.compile(r"^\| \[(.+?)\]\(\.\./notebooks/(\w+)\.ipynb\) \| (.+?) \|$", re.MULTILINE)
+PICTURE = re.compile(r"^!\[(.+)\]\((\S+)-light\.svg\)$", re.MULTILINE)
+LIBRARIES = {"api/catboost": "catboost", "api/dask": "dask", "api/report": "matplotlib"}
+"""Pages that need a library when they are built."""
+MISSING = "This page is empty, because the site was built without `{}`."
+HREF = re.compile(r'<(?:a|link|img|script)\b[^>]*?\b(?:href|src)="([^"]*)"')
+ENTITY = re.compile(r"&(?!lt;|gt;|amp;)\w+;")  # of HTML, which XML does not define
+ACCENTS = {"ˆ", "ˉ", "˜", "^", "¯", "~"}
+
+
+def add_directives(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Remove notes for the file view, and add the directives of this page."""
+    text = REPOSITORY_ONLY.sub("", source[0])
+    text = PICTURE.sub(_show_in_both_schemes, text)
+    if docname.startswith("api/") and docname.count("/") == 1:
+        library = LIBRARIES.get(docname)
+        missing = library is not None and find_spec(library) is None
+        text = (
+            f"# gainwise.{docname[4:]}\n\n{MISSING.format(library)}\n" if missing else _list_references(docname, text)
+        )
+    if docname == "notebooks":
+        text = _show_notebooks(app, text)
+    if docname == "gallery":
+        text += "\n" + _build_grid("1 1 2 2", [_build_picture_card(*picture) for picture in _read_pictures(app)])
+    source[0] = text
+
+
+def _show_in_both_schemes(picture: re.Match[str]) -> str:
+    """Return a picture that exists for a light and a dark page."""
+    text, path = picture.groups()
+    schemes = (
+        f"```{{image}} {path}-{scheme}.svg\n:class: only-{scheme}\n:alt: {text}\n```" for scheme in ("light", "dark")
+    )
+    return "\n\n".join(schemes)
+
+
+def _list_references(docname: str, text: str) -> str:
+    """Turn lists of names into tables with a link and the first sentence of each docstring."""
+    title = re.match(r"# (gainwise\.\w+)", text)
+    module = title[1] if title else "gainwise"
+    introduction = f"```{{eval-rst}}\n.. automodule:: {module}\n   :no-members:\n```\n\n" if title else ""
+
+    def summarize(names: re.Match[str]) -> str:
+        rows = "".join(f"   {name}\n" for name in re.findall(r"`(.+)`", names[0]))
+        options = "   :toctree: generated\n   :nosignatures:\n"
+        return f"```{{eval-rst}}\n.. currentmodule:: {module}\n\n.. autosummary::\n{options}\n{rows}```\n"
+
+    text = NAMES.sub(summarize, text)
+    if introduction:
+        text = re.sub(r"\A(# .*\n\n)", lambda heading: heading[1] + introduction, text)
+    if docname == "api/index":
+        text += "\n```{toctree}\n:hidden:\n:glob:\n\nlightgbm\nxgboost\ndata\ncomparison\n*\n```\n"
+    return text
+
+
+def _show_notebooks(app: Sphinx, text: str) -> str:
+    """Replace the table of notebooks by cards with a picture of each."""
+    first = {name: path for name, _, path in reversed(list(_read_pictures(app)))}
+    rows = NOTEBOOK_ROW.findall(text)
+    cards = [_build_card(title, f"notebooks/{name}", "doc", first[name], content) for title, name, content in rows]
+    table = text[text.index("| ") : text.rindex("|") + 1]
+    toctree = "\n".join(["```{toctree}", ":hidden:", "", *(f"notebooks/{name}" for _, name, _ in rows), "```", ""])
+    return text.replace(table, _build_grid("1 1 2 3", cards)) + "\n" + toctree
+
+
+def _build_grid(columns: str, cards: list[str]) -> str:
+    return "\n".join([f"::::{{grid}} {columns}", ":gutter: 3", "", *cards, "::::", ""])
+
+
+def _build_card(title: str, link: str, kind: str, picture: str, content: str = "") -> str:
+    options = [
+        f":img-top: {picture}",
+        f":img-alt: {title}",
+        f":link: {link}",
+        f":link-type: {kind}",
+        ":class-card: picture",
+    ]
+    return "\n".join([f":::{{grid-item-card}} {title}", *options, "", content, ":::", ""])
+
+
+def _build_picture_card(name: str, heading: str, path: str) -> str:
+    return _build_card(heading, f"notebooks/{name}.html#{nodes.make_id(heading)}", "url", path)
+
+
+def _read_pictures(app: Sphinx) -> Iterator[tuple[str, str, str]]:
+    """Write the pictures of notebooks to files. Yield the notebook, the heading above the picture, and its path."""
+    folder = HERE / "notebooks" / "pictures"
+    folder.mkdir(parents=True, exist_ok=True)
+    for notebook in sorted(NOTEBOOKS.glob("*.ipynb")):
+        app.env.note_dependency(str(notebook))
+        heading = ""
+        for number, cell in enumerate(json.loads(notebook.read_text(encoding="utf-8"))["cells"]):
+            if cell["cell_type"] == "markdown":
+                heading = ([heading, *re.findall(r"^#+ (.+)$", "".join(cell["source"]), re.MULTILINE)])[-1]
+            for output in cell.get("outputs", []):
+                if "image/png" in output.get("data", {}):
+                    path = folder / f"{notebook.stem}_{number}.png"
+                    path.write_bytes(base64.b64decode("".join(output["data"]["image/png"])))
+                    yield notebook.stem, heading, f"/{path.relative_to(HERE).as_posix()}"
+
+
+def name_pictures(app: Sphinx, doctree: nodes.document) -> None:
+    """Give the pictures of cells an alternative text, which is the heading above them."""
+    for picture in doctree.findall(nodes.image):
+        section = picture.parent
+        while section is not None and not isinstance(section, nodes.section):
+            section = section.parent
+        if not picture.get("alt") and section is not None:
+            picture["alt"] = f"Picture: {section[0].astext()}"
+
+
+def to_mathml(text: str, *, block: bool = False) -> str:
+    """Return MathML in which an accent covers only its own letter.
+
+    docutils puts the subscript of an accented letter below the letter and its accent, as of a sum.
+    """
+    markup = tex2mathml(text, as_block=block)
+    tree = ET.fromstring(ENTITY.sub(lambda entity: unescape(entity[0]), markup))
+    space = "{http://www.w3.org/1998/Math/MathML}"
+    ET.register_namespace("", space[1:-1])
+    for element in tree.iter(f"{space}munderover"):
+        base, index, accent = element
+        if accent.text in ACCENTS:
+            covered = ET.Element(f"{space}mover", accent="true")
+            covered.extend([base, accent])
+            element.tag = f"{space}msub"
+            element[:] = [covered, index]
+    return ET.tostring(tree, encoding="unicode")
+
+
+def visit_math(translator: Any, node: nodes.math) -> None:
+    """Write inline mathematics as MathML, which browsers draw without a script."""
+    translator.body.append(to_mathml(node.astext()))
+    raise nodes.SkipNode
+
+
+def visit_displaymath(translator: Any, node: nodes.math_block) -> None:
+    """Write displayed mathematics as MathML."""
+    translator.body.append(f'<div class="displaymath" tabindex="0">{to_mathml(node.astext(), block=True)}</div>')
+    raise nodes.SkipNode
+
+
+def finish_pages(app: Sphinx, error: Exception | None) -> None:
+    """Name the buttons of the navigation, and raise an error if a link of the site leads nowhere."""
+    if error is not None or app.builder.name != "html":
+        return
+    folder = Path(app.outdir)
+    (folder / "_static" / "webpack-macros.html").unlink(missing_ok=True)  # a template of the theme
+    pages = {path: path.read_text(encoding="utf-8") for path in folder.rglob("*.html")}
+    names = {path: set(map(unescape, re.findall(r'\bid="([^"]+)"', text))) for path, text in pages.items()}
+    broken = []
+    for path, text in pages.items():
+        finished = text.replace(
+            '<summary><span class="toctree-toggle"', '<summary aria-label="Subpages"><span class="toctree-toggle"'
+        )
+        for link in sorted(set(HREF.findall(text))):
+            if _has_target(names, path, link):
+                continue
+            if path.is_relative_to(folder / "_modules") and "#" in link:
+                # viewcode links back to the full name of an object, which can be documented under a shorter one.
+                finished = finished.replace(f'"{link}"', f'"{link.partition("#")[0]}"')
+            else:
+                broken.append(f"{path.relative_to(folder)}: {link}")
+        if finished != text:
+            path.write_text(finished, encoding="utf-8")
+    if broken:
+        raise ExtensionError("Links lead nowhere. Correct them: " + ", ".join(broken[:20]))
+
+
+def _has_target(names: dict[Path, set[str]], page: Path, link: str) -> bool:
+    """Return whether a link of a page leads to a file, and to a name in it. Addresses are not opened."""
+    target, _, name = unquote(unescape(link)).partition("#")
+    if re.match("[a-z]+:|//", target):
+        return True
+    path = Path(os.path.normpath(page.parent / target.partition("?")[0])) if target else page
+    return path.exists() if path not in names else not name or name in names[path]
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the event handlers and the mathematics."""
+    app.add_html_math_renderer("mathml", (visit_math, None), (visit_displaymath, None))
+    app.connect("source-read", add_directives)
+    app.connect("doctree-read", name_pictures)
+    app.connect("build-finished", finish_pages, priority=900)  # after all other files are written
+    return {"parallel_read_safe": False}
