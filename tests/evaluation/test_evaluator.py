@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import tracemalloc
 import weakref
 from dataclasses import replace
 
@@ -15,6 +16,7 @@ from tests.metrics.one_query import value as one
 import gainwise as gw
 from gainwise._common.arrays import compute_means
 from gainwise.evaluation import groups
+from gainwise.ranking import compiled
 
 INF = np.inf
 
@@ -278,6 +280,43 @@ def test_means_equal_the_leaderboard_in_every_bit(weight):
     for name, scores in models.items():
         mean = gw.evaluate(metrics, judgments, scores).mean
         assert leaderboard.loc[name, list(mean)].to_dict() == mean
+
+
+@pytest.mark.parametrize("weight", WEIGHTS.values(), ids=WEIGHTS)
+@pytest.mark.parametrize(
+    "metrics",
+    [
+        ["ndcg_linear@10", "ndcg_exp@1,3", "map"],
+        ["rprec", "map(empty=skip)", "mrr@2", "ndcg_exp(ties=order,weights=ignore)"],
+    ],
+)
+def test_means_without_values_of_queries(metrics, weight):
+    """They are the same in every bit, also if the memory of another call is used."""
+    rng = np.random.default_rng(1)
+    metrics = [*gw.parse_metrics(*metrics), gw.metric("gap_of_means", lambda labels, scores: float(labels @ scores))]
+    judgments = gw.Judgments(rng.integers(0, 4, 400) * (rng.random(400) < 0.2), group=[10] * 40, weight=weight)
+    evaluator = gw.Evaluator(metrics, judgments)
+    for _ in range(3):
+        scores = rng.normal(size=400).round(1)
+        assert evaluator.mean(scores) == evaluator(scores).mean
+    with pytest.raises(ValueError, match="NaN"):
+        evaluator.mean(np.full(400, np.nan))
+    copy = pickle.loads(pickle.dumps(gw.Evaluator("mrr", judgments)))
+    assert copy.mean(scores) == gw.evaluate("mrr", judgments, scores).mean
+
+
+@pytest.mark.skipif(compiled.core() is None, reason="there is no compiled core")
+def test_means_need_no_memory_after_the_first_call():
+    queries = 50_000
+    judgments = gw.Judgments(np.tile([0, 1], queries), group=[2] * queries)
+    evaluator = gw.Evaluator(["ndcg_linear@1,2", "map", "mrr"], judgments, n_jobs=1)
+    scores = np.zeros(2 * queries)
+    evaluator.mean(scores)
+    tracemalloc.start()
+    evaluator.mean(scores)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < queries  # The values of the queries take 32 bytes per query.
 
 
 def test_zero_and_equal_weights_change_no_bit():

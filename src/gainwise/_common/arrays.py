@@ -339,12 +339,13 @@ def find_best(values: Any, higher_is_better: bool = True) -> int | None:
     return int(np.nanargmax(array) if higher_is_better else np.nanargmin(array))
 
 
-def sum_columns(values: Floats) -> Floats:
+def sum_columns(values: Floats, *, overwrite: bool = False) -> Floats:
     """Return the sum of each column by repeatedly adding the two halves of the rows.
 
-    The order depends only on the number of rows, and the error grows with its logarithm.
+    The order depends only on the number of rows, and the error grows with its logarithm. With `overwrite`, the values
+    may be changed, which saves memory.
     """
-    folded = None
+    folded = values if overwrite else None
     while len(values) > 1:
         half = len(values) // 2
         folded = np.add(values[:half], values[half : 2 * half], out=None if folded is None else folded[:half])
@@ -369,10 +370,11 @@ def scale_weights(weights: Floats) -> tuple[Floats, int]:
         return np.ldexp(weights, -exponent), exponent
 
 
-def compute_means(values: Floats, weights: Floats | None = None) -> Floats:
+def compute_means(values: Floats, weights: Floats | None = None, *, overwrite: bool = False) -> Floats:
     """Return sum(w * v) / sum(w) over the rows, NaN if none has a positive weight.
 
-    Equal weights are the same as no weights, and rows of weight 0 are left out, to the last bit.
+    Equal weights are the same as no weights, and rows of weight 0 are left out, to the last bit. With `overwrite`, the
+    values may be changed, which saves memory.
 
     >>> compute_means(np.array([[1.0, 2.0], [4.0, 8.0], [9.0, 9.0]]), np.array([1.0, 2.0, 0.0]))
     array([3., 6.])
@@ -382,7 +384,7 @@ def compute_means(values: Floats, weights: Floats | None = None) -> Floats:
     if not len(values):
         return np.full(values.shape[1:], np.nan)
     if weights is None or (weights == weights[0]).all():
-        return sum_columns(values) / len(values)
+        return sum_columns(values, overwrite=overwrite) / len(values)
     scaled, _ = scale_weights(weights)
     with np.errstate(under="ignore"):
         products = scaled.reshape(-1, *[1] * (values.ndim - 1)) * values

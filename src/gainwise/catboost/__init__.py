@@ -188,7 +188,7 @@ class EvalMetric:
             )
             dataset.weight = copied  # last, because invalid weights must not be stored
         try:
-            (mean,) = dataset.evaluator(approxes[0]).mean.values()
+            (mean,) = dataset.evaluator.mean(approxes[0]).values()
         except ValueError as error:
             raise ValueError(f"{dataset.name}: {error}") from None
         if np.isnan(mean):

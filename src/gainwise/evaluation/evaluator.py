@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import warnings
 from dataclasses import dataclass, field, replace
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from .._common import cached_property
-from .._common.arrays import compute_means, scale_weights
+from .._common.arrays import compute_means
 from .._common.text import format_exact, format_mean, join_names, pluralize
 from .._common.validation import validate_choice, validate_integer
 from .._kernel.config import cpus
@@ -165,6 +166,7 @@ class Evaluator:
         self.names = tuple(str(metric) for metric in self.metrics)
         self._threads = n_jobs if n_jobs is not None else cpus()
         self._groups = bind_metrics(self.metrics, judgments, unjudged)
+        self._spare: list[Floats] = []
         warn_of_gains(self.metrics, judgments)
 
     def __call__(self, scores: Numbers) -> Evaluation:
@@ -178,16 +180,42 @@ class Evaluator:
             If the number of scores differs from the number of labels, or a score is NaN.
         """
         aligned = AlignedScores(self.judgments, scores)
-        parts = [group.evaluate(self.judgments, aligned, self._threads) for group in self._groups]
-        if self._groups[0].columns == list(range(len(self.metrics))):
-            per_query = parts[0]  # Copying is slow if there are many short queries.
-        else:
-            per_query = np.empty((self.judgments.queries, len(self.metrics)))
-            for group, part in zip(self._groups, parts, strict=True):
-                per_query[:, group.columns] = part
+        per_query = self._evaluate(aligned, np.empty((self.judgments.queries, len(self.metrics))))
         return Evaluation(
             self.metrics, self.judgments, per_query, self.unjudged, _names=self.names, _scores=aligned.by_row
         )
+
+    def _evaluate(self, scores: AlignedScores, per_query: Floats) -> Floats:
+        for group in self._groups:
+            group.evaluate(self.judgments, scores, self._threads, per_query)
+        return per_query
+
+    def mean(self, scores: Numbers) -> dict[str, float]:
+        """Return the means of `evaluator(scores).mean` without the values of the queries.
+
+        The memory for the values is kept for the next call, which is faster if there are millions of queries.
+
+        Parameters
+        ----------
+        scores : array-like of float, shape (documents,)
+            One score per document, in the order of the labels.
+
+        Returns
+        -------
+        dict
+            The mean of each metric by its name.
+        """
+        aligned = AlignedScores(self.judgments, scores)
+        try:
+            per_query = self._spare.pop()  # Another thread may use the same evaluator.
+        except IndexError:
+            per_query = np.empty((self.judgments.queries, len(self.metrics)))
+        means = _compute_means(self.metrics, self.judgments, self._evaluate(aligned, per_query), overwrite=True)
+        self._spare.append(per_query)
+        return dict(zip(self.names, means, strict=True))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_spare": []}
 
 
 @dataclass(frozen=True, eq=False)
@@ -345,18 +373,12 @@ def evaluate(
     return Evaluator(metrics, judgments, n_jobs, convention=convention, unjudged=unjudged)(scores)
 
 
-def weighted(metric: Metric, judgments: Judgments, values: Floats, *, scale: bool = True) -> tuple[Floats, Floats]:
-    """Return w * v and w of the queries that count, whose sums give the mean.
-
-    With `scale`, the weights are divided by a power of two, so that the means of huge and tiny weights are right. Sums
-    that are added to those of other judgments require unscaled weights.
-    """
+def weighted(metric: Metric, judgments: Judgments, values: Floats) -> tuple[Floats, Floats]:
+    """Return w * v and w of the queries that count, whose sums can be added to those of other judgments."""
     weights = _query_weights(metric, judgments)
     weights = np.ones(len(values)) if weights is None else weights
     counted = (weights > 0) & ~np.isnan(values)
     weights = weights[counted]
-    if scale:
-        weights = np.ones(len(weights)) if (weights == weights[:1]).all() else scale_weights(weights)[0]
     with np.errstate(under="ignore"):
         return weights * values[counted], weights
 
@@ -387,13 +409,19 @@ def _query_weights(metric: Metric, judgments: Judgments) -> Floats | None:
     return judgments.float32_weights(mean=metric.weights == "float32_mean")
 
 
-def _compute_means(metrics: Sequence[Metric], judgments: Judgments, values: Floats) -> list[float]:
-    """Return sum(w * v) / sum(w) of each column of values, or NaN if no query counts."""
+def _compute_means(
+    metrics: Sequence[Metric], judgments: Judgments, values: Floats, *, overwrite: bool = False
+) -> list[float]:
+    """Return sum(w * v) / sum(w) of each column of values, or NaN if no query counts.
+
+    With `overwrite`, the values may be changed, which saves memory.
+    """
     means = np.full(len(metrics), np.nan)
     groups: dict[Any, list[int]] = {}
+    some_skip = math.isnan(values.min(initial=np.inf))
     for column, metric in enumerate(metrics):
         # The queries that count are different for each metric that skips some.
-        skips = bool(np.isnan(values[:, column]).any())
+        skips = some_skip and bool(np.isnan(values[:, column]).any())
         groups.setdefault((metric.weights, column if skips else None), []).append(column)
     for (_, skipping), columns in groups.items():
         selected = values if len(columns) == len(metrics) else values[:, columns]
@@ -401,7 +429,7 @@ def _compute_means(metrics: Sequence[Metric], judgments: Judgments, values: Floa
         if skipping is not None:
             counted = ~np.isnan(selected[:, 0])
             selected, weights = selected[counted], None if weights is None else weights[counted]
-        means[columns] = compute_means(selected, weights)
+        means[columns] = compute_means(selected, weights, overwrite=overwrite)
     return means.tolist()
 
 

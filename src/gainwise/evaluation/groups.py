@@ -65,12 +65,12 @@ class AlignedScores:
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """Metrics that differ only in their cutoff, and the columns of their values in the group."""
+    """Metrics that differ only in their cutoff, and the columns of their values."""
 
     metric: Metric
     statistics: Any
     cutoffs: Sequence[int | None]
-    place: slice
+    columns: Sequence[int]
 
     @property
     def _value_if_empty(self) -> float:
@@ -88,7 +88,7 @@ class Family:
 
     def fill_empty(self, values: Floats) -> None:
         """Set the values of queries without relevant documents."""
-        np.copyto(values[:, self.place], self._value_if_empty, where=self.statistics.empty)
+        values[:, self.columns] = np.where(self.statistics.empty, self._value_if_empty, values[:, self.columns])
 
     @cached_property
     def request(self) -> FormulaRequest | None:
@@ -96,7 +96,7 @@ class Family:
         formula = self.metric.formula(self.statistics, self.cutoffs)
         if formula is None:
             return None
-        return FormulaRequest(formula, self.cutoffs, self.place, self.statistics.empty, self._value_if_empty)
+        return FormulaRequest(formula, self.cutoffs, self.columns, self.statistics.empty, self._value_if_empty)
 
 
 def evaluate_in_numpy(
@@ -107,14 +107,14 @@ def evaluate_in_numpy(
     values: Floats,
     threads: int,
 ) -> None:
-    """Write the values of all queries to `values`, shape (queries, values of the group), block by block."""
+    """Write the values of all queries to the columns of the families in `values`, block by block."""
     cutoffs = [k for family in families for k in family.cutoffs]
     depth = None if None in cutoffs else max(k for k in cutoffs if k is not None)
 
     def evaluate_block(block: Block) -> None:
         for rows in rank_block(block, scores, ties, layout.levels, depth):
             for family in families:
-                values[rows.queries, family.place] = family.compute_values(rows)
+                values[np.ix_(rows.queries, family.columns)] = family.compute_values(rows)
 
     threads = min(threads, len(layout.blocks), len(scores) // DOCUMENTS_PER_THREAD)
     if threads <= 1:
@@ -138,11 +138,11 @@ def _subject(metric: Metric, judgments: Judgments, unjudged: Unjudged) -> tuple[
     return by_column.condensed
 
 
-def _leave_out_unjudged(metric: Metric, judgments: Judgments, values: Floats) -> None:
+def _leave_out_unjudged(metric: Metric, judgments: Judgments, values: Floats, columns: Sequence[int]) -> None:
     """Set the values of queries without any judged document to NaN."""
     judgments = judgments.column(metric.column)
     if judgments.unjudged_queries is not None and metric.subject(judgments) is judgments:
-        values[judgments.unjudged_queries] = np.nan
+        values[np.ix_(judgments.unjudged_queries, columns)] = np.nan
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,8 +157,8 @@ class Group:
     families: list[Family] = field(default_factory=list)
     columns: list[int] = field(default_factory=list)
 
-    def evaluate(self, judgments: Judgments, scores: AlignedScores, threads: int) -> Floats:
-        """Return the value of each query under each metric of the group, shape (queries, values)."""
+    def evaluate(self, judgments: Judgments, scores: AlignedScores, threads: int, values: Floats) -> None:
+        """Write the value of each query under each metric of the group to its column of `values`."""
         subject, mask = _subject(self.like, judgments, self.unjudged)
         layout, ranked = subject.layout, scores.values
         if mask is not None:
@@ -166,7 +166,6 @@ class Group:
             ranked = ranked[mask]
         if self.like.scores == "float32":
             ranked = to_float32(ranked)
-        values = np.empty((layout.queries, len(self.columns)))
         in_numpy = self.families
         if compiled.can_rank(layout):
             in_numpy = [family for family in self.families if family.request is None]
@@ -179,9 +178,8 @@ class Group:
             evaluate_in_numpy(in_numpy, layout, ranked, self.like.ties, values, threads)
         for family in self.families:
             if type(family.metric) not in _BUILT_IN:
-                _validate_finite(family, values[:, family.place], subject)
-        _leave_out_unjudged(self.like, judgments, values)
-        return values
+                _validate_finite(family, values[:, family.columns], subject)
+        _leave_out_unjudged(self.like, judgments, values, self.columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,20 +190,16 @@ class FunctionGroup:
     columns: Sequence[int]
     unjudged: Unjudged
 
-    def evaluate(self, judgments: Judgments, scores: AlignedScores, threads: int) -> Floats:
-        """Return the value of each query under each metric. Parameters are those of `Group.evaluate`."""
+    def evaluate(self, judgments: Judgments, scores: AlignedScores, threads: int, values: Floats) -> None:
+        """Write the value of each query under each metric. Parameters are those of `Group.evaluate`."""
         scores.validate()
-        columns = [self._compute_values(metric, judgments, scores.values) for metric in self.metrics]
-        return np.stack(columns, axis=1)
-
-    def _compute_values(self, metric: FunctionMetric, judgments: Judgments, scores: np.ndarray[Any, Any]) -> Floats:
-        subject, mask = _subject(metric, judgments, self.unjudged)
-        ranked = scores if mask is None else scores[mask]
-        further = [subject.by_query(subject.get_column(name)) for name in metric.columns]
-        arguments = [subject.by_query(subject.labels), ranked.astype(np.float64), *further]
-        values = metric.values(arguments, subject.sizes, subject.query_ids)
-        _leave_out_unjudged(metric, judgments, values)
-        return values
+        for metric, column in zip(self.metrics, self.columns, strict=True):
+            subject, mask = _subject(metric, judgments, self.unjudged)
+            ranked = scores.values if mask is None else scores.values[mask]
+            further = [subject.by_query(subject.get_column(name)) for name in metric.columns]
+            arguments = [subject.by_query(subject.labels), ranked.astype(np.float64), *further]
+            values[:, column] = metric.values(arguments, subject.sizes, subject.query_ids)
+            _leave_out_unjudged(metric, judgments, values, [column])
 
 
 def bind_metrics(metrics: tuple[Metric, ...], judgments: Judgments, unjudged: Unjudged) -> list[Group | FunctionGroup]:
@@ -235,8 +229,7 @@ def build_groups(metrics: Sequence[Metric], judgments: Judgments, unjudged: Unju
         named = metrics[columns[0]]  # Errors then show its cutoff.
         subject, _ = _subject(named, judgments, unjudged)
         group = groups.setdefault((id(subject), metric.ties, metric.scores), Group(named, unjudged))
-        place = slice(len(group.columns), len(group.columns) + len(columns))
-        group.families.append(Family(metric, metric.bind(subject, cutoffs), cutoffs, place))
+        group.families.append(Family(metric, metric.bind(subject, cutoffs), cutoffs, columns))
         group.columns.extend(columns)
     if not functions:
         return list(groups.values())

@@ -148,7 +148,7 @@ class RoundWatch:
         """Evaluate the scores of one round, and return whether training should stop. A `ValueError` names the round."""
         self.check()
         with in_round(len(self.rounds) + 1, " on valid"):
-            values = list(self.evaluator(scores).mean.values())
+            values = list(self.evaluator.mean(scores).values())
         if self.report is not None:
             self.report(values)
         return self.record(values)

@@ -180,7 +180,7 @@ class Feval:
         if rounds % self.every:
             return []
         with in_round(rounds + 1, f" on {dataset_names.get(labels) or describe_size(data.evaluator.judgments)}"):
-            means = data.evaluator(scores).mean.values()
+            means = data.evaluator.mean(scores).values()
         metrics = zip(self.logged_metrics.names, means, self.logged_metrics.metrics, strict=True)
         return [(name, mean, metric.higher_is_better) for name, mean, metric in metrics]
 
@@ -275,7 +275,7 @@ def compute_initial_values(booster: lgb.Booster) -> dict[tuple[str, str], float]
         for reference, names in _evaluators.get(dataset.get_label()) or []:
             evaluator = reference()
             if scores is not None and evaluator is not None:
-                means = evaluator(scores).mean.values()
+                means = evaluator.mean(scores).values()
                 values |= {(dataset_name, name): mean for name, mean in zip(names, means, strict=True)}
     return values
 

@@ -100,7 +100,7 @@ class FormulaRequest:
     """
 
     def __init__(
-        self, formula: Formula, cutoffs: Sequence[int | None], place: slice, empty: Bools, if_empty: float
+        self, formula: Formula, cutoffs: Sequence[int | None], columns: Sequence[int], empty: Bools, if_empty: float
     ) -> None:
         ranks = np.array([ALL if k is None else k for k in cutoffs], dtype=np.int64)
         order = np.argsort(ranks, kind="stable")
@@ -111,7 +111,7 @@ class FormulaRequest:
         self._if_empty = if_empty
         self._arrays = [
             ranks[order],
-            place.start + order,
+            np.array(columns, dtype=np.int64)[order],
             *(None if values is None else np.ascontiguousarray(values, dtype=np.float64) for values in floats),
         ]
 

@@ -197,28 +197,28 @@ class Partition:
             raise ValueError(f"scores has {len(scores)} entries, but labels is empty. Pass one score per document")
         return None
 
-    def compute_terms(self, scores: Any) -> list[Floats]:
-        """Return w * v and w of each query, for each metric, shape (2, queries)."""
+    def compute_sums(self, scores: Any) -> Floats:
+        """Return the sums of w * v and of w by metric, shape (metrics, 2), or the mean and 1 of a whole dataset."""
+        if self._whole and self.evaluator is not None:
+            return np.array([(mean, 1.0) for mean in self.evaluator.mean(scores).values()])
         evaluation = self.evaluate(scores)
+        sums = np.zeros((len(self.metrics), 2))
         if evaluation is None:
-            return [np.zeros((2, 0)) for _ in self.metrics]
-        terms = []
-        for metric, values in zip(self.metrics, evaluation.per_query.T, strict=True):
+            return sums
+        for row, metric, values in zip(sums, self.metrics, evaluation.per_query.T, strict=True):
             if not self.counts and metric.weights != "ignore":
-                terms.append(np.zeros((2, 0)))
                 continue
-            terms.append(np.stack(weighted(metric, evaluation.judgments, values, scale=self._whole)))
-            largest = terms[-1][1].max(initial=0.0)
-            if not self._whole and largest and not SMALLEST <= largest <= LARGEST:
+            terms = np.stack(weighted(metric, evaluation.judgments, values), axis=1)
+            if not len(terms):
+                continue
+            largest = terms[:, 1].max()
+            if not SMALLEST <= largest <= LARGEST:
                 raise ValueError(
                     f"weight must be between {SMALLEST:g} and {LARGEST:g} to add up partitions, got {largest:g}. "
                     "Multiply all weights by one number"
                 )
-        return terms
-
-    def compute_sums(self, scores: Any) -> Floats:
-        """Return the sums of w * v and of w by metric, shape (metrics, 2), with the rounding of `gainwise.evaluate`."""
-        return np.array([sum_columns(terms.T) if terms.size else np.zeros(2) for terms in self.compute_terms(scores)])
+            row[:] = sum_columns(terms, overwrite=True)
+        return sums
 
 
 def _ones_like(weight: Any) -> Any:
