@@ -160,6 +160,17 @@ def smoke(session: nox.Session) -> None:
     session.run("python", "-W", "error::SyntaxWarning", "tests/smoke.py")
 
 
+@nox.session(python=PYTHONS[0])
+def types(session: nox.Session) -> None:
+    """Check a script of a user with mypy and pyright, which read the types of the installed package."""
+    install(session, ".[all]", "mypy", "pyright[nodejs]", "pandas-stubs", "scipy-stubs")
+    folder = session.create_tmp()  # pyright would also import from src.
+    shutil.copy("tests/_common/user_script.py", folder)
+    session.chdir(folder)
+    session.run("mypy", "--config-file=", "--strict", "user_script.py")
+    session.run("pyright", "user_script.py")
+
+
 @nox.session(python=PYTHONS[-1])
 def prereleases(session: nox.Session) -> None:
     """Run all tests with the newest versions of NumPy and XGBoost, including pre-releases."""

@@ -1,8 +1,10 @@
-"""Typical code of users passes mypy and runs. `make lint` checks this file like the package."""
+"""Typical code of users passes mypy and runs. `make lint` checks this file and the script like the package."""
 
 from __future__ import annotations
 
+import runpy
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -83,6 +85,14 @@ def test_training() -> None:
     assert stopping_in_xgboost(gw.NDCG(gain="linear"), rounds=5, dataset="valid", save_best=True).dataset == "valid"
 
 
+@pytest.mark.slow
+def test_the_script_of_a_user_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = Path(__file__).with_name("user_script.py")
+    monkeypatch.setattr("sys.argv", [script.name, str(tmp_path)])
+    runpy.run_path(str(script), run_name="__main__")
+    assert [path.name for path in tmp_path.glob("model.*")] in (["model.txt"], ["model.ubj"])
+
+
 def test_what_mypy_refuses() -> None:
     """If one of these calls were valid, mypy would report an unused comment."""
     judgments = gw.Judgments(LABELS, group=SIZES)
@@ -92,3 +102,9 @@ def test_what_mypy_refuses() -> None:
         gw.Judgments(LABELS, group=object())  # type: ignore[arg-type]
     with pytest.raises(TypeError):
         stopping_in_xgboost("mrr", stopping_rounds=5)  # type: ignore[call-arg]
+
+
+def reject_members_of_one_library(result: gw.ExperimentResult) -> None:
+    """If a loaded model were `Any`, mypy would report an unused comment."""
+    result.load_model().num_trees()  # type: ignore[attr-defined]
+    result.refit(gw.RankingData(np.eye(2), [0, 1], group=[2])).num_trees()  # type: ignore[attr-defined]

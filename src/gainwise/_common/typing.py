@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Protocol, SupportsFloat, TypeAlias
 
 import numpy as np
@@ -20,6 +21,12 @@ class Sparse(Protocol):
     """A matrix or an array of `scipy.sparse`."""
 
     def tocsr(self) -> Any: ...
+
+
+class SparseMatrix(Protocol):
+    """A matrix of `scipy.sparse.spmatrix`, whose stubs lack `tocsr`."""
+
+    def getnnz(self) -> Any: ...
 
 
 class Frame(Protocol):
@@ -43,10 +50,21 @@ class Predictor(Protocol):
     def predict(self, features: Any, /) -> Any: ...
 
 
+class TrainedModel(Predictor, Protocol):
+    """The members that `lightgbm.Booster` and `xgboost.Booster` share."""
+
+    @property
+    def best_iteration(self) -> int: ...
+
+    def save_model(self, path: str | Path, /) -> object: ...
+
+
 Numbers: TypeAlias = npt.ArrayLike | Sequence[SupportsFloat | None]
 """Numbers: lists, arrays, Series of pandas and polars, arrays of pyarrow, decimals and fractions."""
 Ids: TypeAlias = npt.ArrayLike | Sequence[Hashable]
 """Ids, which can be compared and hashed."""
+Predicted: TypeAlias = Numbers | SparseMatrix | Sequence[SparseMatrix]
+"""One score per document. LightGBM declares that `predict` may return sparse matrices, which raise an error."""
 Weights: TypeAlias = Numbers | Mapping[Any, SupportsFloat]
 """Weights by position or by query id."""
 Features: TypeAlias = npt.ArrayLike | Sparse | Frame
@@ -56,7 +74,7 @@ Partitions: TypeAlias = Collection | Sequence[object]
 
 FilePath: TypeAlias = str | os.PathLike[str]
 """The path of a file."""
-Scores: TypeAlias = Numbers | FilePath | Predictor
+Scores: TypeAlias = Predicted | FilePath | Predictor
 """One score per document, a file of scores, or a model."""
 Models: TypeAlias = Mapping[str, Scores | Sequence[Scores]] | Frame
 """Models by name. A recipe is a list of repeats."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from .._common.typing import Floats, Numbers
+    from .._common.typing import Floats, Predicted
     from ..metrics.base import Metric
 
 
@@ -169,7 +169,7 @@ class Evaluator:
         self._spare: list[Floats] = []
         warn_of_gains(self.metrics, judgments)
 
-    def __call__(self, scores: Numbers) -> Evaluation:
+    def __call__(self, scores: Predicted) -> Evaluation:
         """Evaluate one score per document, in the order of the labels.
 
         A score of -inf marks a document that was judged but not retrieved.
@@ -301,7 +301,7 @@ class Evaluation:
 
 
 def evaluate_random_order(
-    metrics: Mapping[str, Metric], judgments: Judgments, scores: Numbers, unjudged: Unjudged = "irrelevant"
+    metrics: Mapping[str, Metric], judgments: Judgments, scores: Predicted, unjudged: Unjudged = "irrelevant"
 ) -> Evaluation | None:
     """Return the exact mean over all orders of the retrieved documents, under the names of the metrics.
 
@@ -323,7 +323,7 @@ def evaluate_random_order(
 def evaluate(
     metrics: MetricLike | Iterable[MetricLike],
     judgments: Judgments,
-    scores: Numbers,
+    scores: Predicted,
     *,
     convention: str | None = None,
     n_jobs: int | None = None,

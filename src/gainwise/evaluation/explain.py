@@ -22,7 +22,7 @@ from .evaluator import Evaluator
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from .._common.typing import Ids, Numbers, Weights
+    from .._common.typing import Ids, Numbers, Predicted, Weights
     from ..metrics.base import Metric
     from ..metrics.names import MetricLike
 
@@ -72,7 +72,7 @@ _TOLERANCE = 1e-9
 
 def explain(
     labels: Numbers | Judgments,
-    scores: Numbers,
+    scores: Predicted,
     k: int = 10,
     *,
     metric: MetricLike | None = None,
@@ -233,7 +233,7 @@ class Number:
     """The libraries that print it by default, then the others with their options, or the source of the metric."""
 
 
-def distinct_numbers(judgments: Judgments, scores: Numbers, k: int = 10) -> list[Number]:
+def distinct_numbers(judgments: Judgments, scores: Predicted, k: int = 10) -> list[Number]:
     """Return the distinct numbers that libraries print for one ranking, by heading and in descending order.
 
     Examples
@@ -289,12 +289,12 @@ def _iter_programs(templates: Sequence[str], k: int) -> Iterator[tuple[str | Non
             yield None, template.format(k=k), _ARTICLES.get(template, "gainwise"), True
 
 
-def _mean(metric: Metric, judgments: Judgments, scores: Numbers) -> float:
+def _mean(metric: Metric, judgments: Judgments, scores: Predicted) -> float:
     (value,) = Evaluator(metric, judgments)(scores).mean.values()
     return value
 
 
-def _shorten(metric: Metric, name: str, value: float, judgments: Judgments, scores: Numbers) -> str:
+def _shorten(metric: Metric, name: str, value: float, judgments: Judgments, scores: Predicted) -> str:
     """Return the name of a metric without the options that do not change its value."""
     (plain,) = parse_metrics(name)
     for option in metric.option_names():

@@ -16,7 +16,7 @@ import pandas as pd
 from .._common import cached_property
 from .._common.arrays import nearest, scale_weights
 from .._common.text import as_text, describe_missing, join_names, natural_order, pluralize, printables
-from .._common.typing import Bools, Features, Floats
+from .._common.typing import Bools, Features, Floats, TrainedModel
 from .._common.validation import validate_integer
 from ..comparison.comparison import Comparison
 from ..comparison.ranked_models import Rankings
@@ -507,7 +507,7 @@ class ExperimentResult:
         repeat: int | None = None,
         fold: str | None = None,
         refit: bool = False,
-    ) -> Any:
+    ) -> TrainedModel:
         """Return a trained model as a `lightgbm.Booster` or `xgboost.Booster`, cut at one round.
 
         By default, this is the compared model. Its `predict` returns the scores behind all test results, to
@@ -531,7 +531,8 @@ class ExperimentResult:
         Returns
         -------
         lightgbm.Booster or xgboost.Booster
-            Its `best_iteration` is its last round.
+            Its `best_iteration` is its last round. For type checkers, it has the members that both classes share.
+            Narrow the type with `isinstance` to use others.
 
         Raises
         ------
@@ -545,7 +546,8 @@ class ExperimentResult:
         name = self._validate_candidate(candidate)
         trainer = get_trainer(self._by_name[name].library)
         content, rounds, _ = self._read_model(name, stop_by, repeat, fold, refit)
-        return trainer.load(trainer.cut(content, rounds))
+        model: TrainedModel = trainer.load(trainer.cut(content, rounds))
+        return model
 
     def predict(
         self,
@@ -601,7 +603,7 @@ class ExperimentResult:
         scores: Floats = predict_rounds(own.library, booster, columns.align("X", X), [rounds], own.threads or 1)[rounds]
         return scores
 
-    def refit(self, data: RankingData, candidate: str | None = None, rounds: int | None = None) -> Any:
+    def refit(self, data: RankingData, candidate: str | None = None, rounds: int | None = None) -> TrainedModel:
         """Train a candidate on all data, without a validation set, and store the model next to the others.
 
         Use this to deploy one model after cross-validation or repeats. `load_model(refit=True)` and
@@ -669,7 +671,8 @@ class ExperimentResult:
             with storage.lock():
                 storage.save_refit(own, model, record.model_dump(mode="json"))
         self._boosters.pop((own.name, None, True), None)
-        return trainer.load(model)
+        booster: TrainedModel = trainer.load(model)
+        return booster
 
     @property
     def refits(self) -> dict[str, Refit]:
