@@ -92,13 +92,3 @@ def test_statements_of_the_pages_are_those_of_the_results():
     release = read_results("release")
     assert release["data"]["queries_without_relevant"] == 0
     assert [finding["code"] for finding in release["check"] if finding["severity"] == "error"] == []
-
-
-def test_bounds_in_pictures_are_those_of_the_results():
-    from gainwise.report.plots.models import PUBLIC
-
-    trec = json.loads((STUDIES / "results" / "trec-dl.json").read_text("utf-8"))["results"]
-    studies = {name: trec[key] for name, key in zip(PUBLIC, ("dl19", "dl20"), strict=False)}
-    for name, file in zip(list(PUBLIC)[2:], ("clueweb09-ltr", "lightgbm-lambdarank"), strict=True):
-        studies[name] = json.loads((STUDIES / "results" / f"{file}.json").read_text("utf-8"))["results"]
-    assert {name: round(study["labels"]["two_rankings"], 3) for name, study in studies.items()} == PUBLIC

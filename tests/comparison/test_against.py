@@ -151,7 +151,7 @@ class TestRule:
         result = compared(values).against("production", 0.03, require="no_loss")
         assert [one.proven_losses for one in result.candidates] == [(FIRST,), ()]
         assert (result.decisions["B"], result.candidates[0].excessive_losses) == ("ship", ())
-        assert f"loss within the margin is proven under {FIRST}" in result.sentence("B")
+        assert f"loss within the margin is shown under {FIRST}" in result.sentence("B")
 
     def test_a_loss_reads_the_other_way_round(self):
         values = panel_of(queries=200)

@@ -12,7 +12,6 @@ from scipy.optimize import minimize_scalar
 import gainwise as gw
 from gainwise.comparison import disagreement
 from gainwise.comparison.disagreement import find_bound
-from gainwise.report.plots import plot_bound
 
 GAINS = [
     (("linear", "exponential"), (lambda label: label, lambda label: 2.0**label - 1)),
@@ -117,7 +116,7 @@ def test_trec_deep_learning(trec_dl, year, expected, possible):
     json.dumps(bound.to_dict(), allow_nan=False)
 
 
-def test_a_report_states_that_the_choice_cannot_matter():
+def test_a_report_states_a_small_bound():
     labels = np.tile([2, 1, 0, 0, 0, 0], 40)  # one excellent document on every query
     labels[::6] = np.where(np.arange(40) % 20, 0, 2)
     judgments = gw.Judgments(labels, group=[6] * 40)
@@ -127,7 +126,6 @@ def test_a_report_states_that_the_choice_cannot_matter():
     assert bound.conclusion in bound.text
     assert gw.compare(scores, judgments).content.same_number == [bound.conclusion]
     assert gw.compare(scores, gw.Judgments(np.tile([4, 1, 0, 2, 0, 0], 40), group=[6] * 40)).content.same_number == []
-    assert "0.0" in plot_bound(bound).title
 
 
 @pytest.mark.filterwarnings("ignore::gainwise.GainLabelsWarning")

@@ -281,7 +281,7 @@ def test_queries_are_listed_and_linked(open_report, reports):
     page.goto(reports("plain").as_uri() + link)
     assert page.locator(f"[id='{link[1:]}']").is_visible()
     page.evaluate("location.hash = '#method'")  # A link opens folded content.
-    page.locator("#method dt").first.wait_for(state="visible")
+    page.locator("#method p").first.wait_for(state="visible")
 
 
 def test_the_theme_follows_the_system_and_paper_is_light_and_whole(open_report):
@@ -296,7 +296,7 @@ def test_the_theme_follows_the_system_and_paper_is_light_and_whole(open_report):
     page.emulate_media(media="print", color_scheme="dark")
     assert brightness() > 700
     assert not page.locator("nav").is_visible()
-    assert page.locator("#method dt").first.is_visible()
+    assert page.locator("#method p").first.is_visible()
 
 
 def test_it_reads_without_javascript(browser, reports):

@@ -73,7 +73,9 @@ def compare(
     selected: Annotated[
         str | None, Option(metavar="NAME", help="The model that a search selected on a validation set.")
     ] = None,
-    searched: Annotated[int | None, Option(metavar="N", help="The number of candidates of that search.")] = None,
+    searched: Annotated[
+        int | None, Option(metavar="N", help="The number of its candidates. Alone: of a search on these queries.")
+    ] = None,
     html: Annotated[Path | None, Option(help="Write an HTML report to this file.")] = None,
     open_it: Open = False,
     per_query: Annotated[Path | None, Option(help=f"Write values by query to a file ({', '.join(FORMATS)}).")] = None,

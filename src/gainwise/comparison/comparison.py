@@ -39,7 +39,6 @@ from .flags import (
 )
 from .gain_path import GainPath, build_gain_path, validate_bases
 from .inference import Sample, limit_draws
-from .losses import find_losses
 from .one_sided import Requirement
 from .pairs import build_leaderboard, build_pairs, select_clearest_pairs
 from .panel import (
@@ -60,7 +59,7 @@ from .ranked_models import Rankings, validate_model, validate_pair
 from .segments import Segments, compute_segments
 from .sensitivity import Sensitivity, compute_sensitivity
 from .settings import Settings
-from .single_queries import build_ranking, find_contradictory_queries, find_query
+from .single_queries import build_ranking, find_contradictory_queries, find_losses, find_query
 from .verdict import Verdict, bet_on_models, describe_few_repeats
 
 if TYPE_CHECKING:

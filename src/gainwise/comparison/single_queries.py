@@ -1,4 +1,4 @@
-"""Queries on which metrics contradict each other or models differ most, and the ranking of a query."""
+"""Queries on which metrics contradict each other or a candidate loses most, and the ranking of a query."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from ..metrics.dcg import DCG, gains_of
 from ..ranking.rows import RankedRows
 from .attribution import simplify_labels
 from .estimates import ROUNDING
-from .ranked_models import Rankings, cast_scores, select_sums
+from .ranked_models import Rankings, cast_scores, select_sums, validate_pair
+
+MAX_DOCUMENTS = 10
+"""Documents of each ranking in a table of losses."""
 
 
 def find_contradictory_queries(
@@ -140,6 +143,43 @@ def find_ranked_places(
         order = np.argsort(-own, kind="stable")[:cutoff]
         places.append(start + order[own[order] > -np.inf])
     return places
+
+
+def find_losses(comparison: Any, baseline: str, candidate: str, most: int = 20) -> pd.DataFrame:
+    """Return the queries on which a candidate loses most against a baseline. See `Comparison.losses`.
+
+    `most` is the maximum number of queries.
+    """
+    rankings = comparison.rankings
+    if rankings is None:
+        raise ValueError(
+            "losses requires the scores of the models, but this comparison was created from values. "
+            "Use gainwise.compare(models, judgments)."
+        )
+    validate_pair(baseline, candidate, comparison.models)
+    validate_integer("most", most, 1)
+    columns = [comparison.models.index(model) for model in (candidate, baseline)]
+    metrics = comparison.primary or comparison.metrics[:1]
+    differences = {metric: np.subtract(*comparison.values[metric][:, columns].T) for metric in metrics}
+    signs = [-1.0 if metric in comparison.lower_is_better else 1.0 for metric in metrics]
+    gains = np.stack([sign * values for sign, values in zip(signs, differences.values(), strict=True)])
+    weights = 1.0 if comparison._weights is None else comparison._weights
+    loss = np.nan_to_num(np.fmax.reduce(-gains)) * weights
+    chosen = np.argsort(-loss, kind="stable")[: min(most, np.count_nonzero(loss > 0))]
+    judgments, places = rankings.judgments, np.flatnonzero(rankings.counted)[chosen]
+    ids = judgments.query_ids[places]
+    table: dict[str, Any] = {"query": ids}
+    if judgments.texts:
+        table["text"] = [judgments.texts.get(query, "") for query in ids.tolist()]
+    table["loss"] = loss[chosen]
+    table |= {f"difference {metric}": values[chosen] for metric, values in differences.items()}
+    by = comparison.definitions[metrics[0]]
+    documents, labels = judgments.documents_at(slice(None)), judgments.by_query(judgments.labels)
+    for model in (baseline, candidate):
+        rows = find_ranked_places(rankings, model, places, by, MAX_DOCUMENTS)
+        table[f"documents {model}"] = [" ".join(map(str, documents[row].tolist())) for row in rows]
+        table[f"grades {model}"] = [" ".join(f"{grade:g}" for grade in labels[row].tolist()) for row in rows]
+    return pd.DataFrame(table)
 
 
 def build_ranking(rankings: Rankings, place: int, model: str, metrics: Iterable[Metric]) -> pd.DataFrame:

@@ -19,10 +19,9 @@ from .._common.text import MINUS, pluralize, printable, printables
 from ..comparison.baseline import rank_candidates
 from ..comparison.disagreement import find_bound
 from ..comparison.estimates import MIN_QUERIES
-from ..comparison.losses import find_losses
 from ..comparison.ranked_models import select_sums
 from ..comparison.sensitivity import MIN_MODELS
-from ..comparison.single_queries import compute_preferences, find_ranked_places
+from ..comparison.single_queries import compute_preferences, find_losses, find_ranked_places
 from .chart import add_repeats, build_baseline_chart, build_metric_chart, build_verdict_chart
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ that are not finite (bounds from a single query) are null.
   ``handling``, or null without TREC runs. ``notes``: list of sentences about queries that only the runs or only the
   judgments contain. A share that is not a metric is also in ``leaderboard``, without rank.
 - ``selected``: name of the model selected on a validation set, or null.
-- ``searched``: number of candidates that it was selected from. Present only if it was passed.
+- ``searched``: number of candidates that it was selected from, or that these queries selected the models from if
+  ``selected`` is null. Present only if it was passed.
 - ``queries``: number with a value under some metric. ``metric_queries``: the number for each metric.
 - ``iterations``: object by model of ``used``, ``held``, ``reason`` for every booster: the boosting rounds used, the
   rounds of the model, and the reason (``best``, ``all``, ``given``).

@@ -12,7 +12,6 @@ from ...drawing.style import Picture
 from ..content import choose_pair
 from .curves import plot_curves, plot_gains
 from .explain import plot_attribution, plot_queries
-from .models import plot_bound as plot_bound
 from .models import plot_leaderboard, plot_sensitivity
 
 if TYPE_CHECKING:

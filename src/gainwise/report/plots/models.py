@@ -11,8 +11,7 @@ from matplotlib.artist import Artist
 from matplotlib.offsetbox import AnnotationBbox, HPacker, TextArea
 from matplotlib.patches import Rectangle
 
-from ..._common.text import as_text, format_mean, pieces, printable, round_bound
-from ...comparison.choice import label_metrics
+from ..._common.text import as_text, format_mean, pieces, printable
 from ...drawing.style import (
     Picture,
     finish,
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 
     from ..._common.theme import Theme
     from ...comparison.comparison import Comparison
-    from ...comparison.disagreement import DisagreementBound
     from ...comparison.sensitivity import Sensitivity
     from ..chart import Chart, Row
 
@@ -52,17 +50,6 @@ LETTER_WIDTH = 0.54
 
 CAPTIONS, TICKS, ROW = 34.0, 22.0, 26.0
 """Points of height above and below the rows, and of a row with one line."""
-
-PUBLIC = {
-    "TREC Deep Learning 2019": 0.127,
-    "TREC Deep Learning 2020": 0.122,
-    "ClueWeb09 (4 folds)": 0.105,
-    "LightGBM's example": 0.089,
-}
-"""Bounds of two rankings for linear and exponential NDCG@10 on public datasets.
-
-They are `labels.two_rankings` in the files of the folder research/studies/results.
-"""
 
 
 def plot_leaderboard(comparison: Comparison, ax: Axes | None = None, theme: str = "light") -> Picture:
@@ -306,36 +293,3 @@ def plot_sensitivity(sensitivity: Sensitivity, ax: Axes | None = None, theme: st
     ax.set_xlim(left=0)
     x = f"reversed pairs of models in the order of {sensitivity.reference}, in percent"
     return finish(ax, colors, sensitivity.headline, sensitivity.text, x, left=0.4)
-
-
-def plot_bound(bound: DisagreementBound, ax: Axes | None = None, theme: str = "light") -> Picture:
-    """Draw the bound of two rankings, next to public datasets if the metrics are the usual two NDCG@10.
-
-    Parameters
-    ----------
-    bound : DisagreementBound
-        From `gainwise.disagreement_bound`.
-    ax : Axes, optional
-        Axes to draw on, by default those of a new figure that pyplot does not manage.
-    theme : {"light", "dark"}
-
-    Examples
-    --------
-    >>> import gainwise as gw
-    >>> plot_bound(gw.disagreement_bound(gw.Judgments([3, 1, 1, 1, 0, 0], group=[6]), k=3))
-    <Picture: Of any two models, one is at most 0.159 behind the other by linear and by exponential gain>
-    """
-    public = PUBLIC if bound.metrics == ("ndcg_linear@10", "ndcg_exp@10") else {}
-    values = sorted([(bound.two_rankings, "these labels"), *((value, name) for name, value in public.items())])
-    ax, colors = start(ax, theme, (7.0, 1.4 + 0.35 * len(values)))
-    remove_frame(ax, colors, 6)
-    for row, (value, name) in enumerate(values):
-        ax.barh(row, value, height=0.55, color=colors.muted if name in PUBLIC else colors.first)
-        style: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": 9, "color": colors.ink}
-        ax.annotate(round_bound(value, up=True), (value, row), (4, 0), **style)
-    ax.set_yticks(range(len(values)), [name for _, name in values])
-    labels = label_metrics(bound.metrics)
-    most = round_bound(bound.two_rankings, up=True)
-    title = f"Of any two models, one is at most {most} behind the other by {labels[0].short} and by {labels[1].long}"
-    first, second = bound.metrics
-    return finish(ax, colors, title, bound.text, f"largest conflict between {first} and {second}", left=0.3)
