@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import betainc, betaincinv, stdtr, stdtrit
 
 from .._common import cached_property
+from .._common.lazy import special
 from .._common.typing import Bools, Floats, Integers
 from .estimates import MIN_QUERIES, Estimate
 from .panel import FEW_REPEATS
@@ -58,7 +58,7 @@ def bound_share(count: Integers | int, size: int, level: float) -> Floats:
     array([0.012221, 1.      ])
     """
     rest = np.maximum(size - np.asarray(count), 0)
-    bound = betaincinv(np.asarray(count) + 1.0, np.maximum(rest, 1), 1 - level)
+    bound = special.betaincinv(np.asarray(count) + 1.0, np.maximum(rest, 1), 1 - level)
     return np.asarray(np.where(rest > 0, bound, 1.0))
 
 
@@ -203,7 +203,7 @@ class DifferenceBounds:
 
     def bound_singly(self, level: float) -> Floats:
         """Return lower bounds that are each valid at a one-sided level."""
-        return self.bound(np.asarray(-stdtrit(self.freedom, level), dtype=np.float64), level)
+        return self.bound(np.asarray(-special.stdtrit(self.freedom, level), dtype=np.float64), level)
 
     def bound_jointly(
         self,
@@ -238,9 +238,9 @@ class DifferenceBounds:
             return np.ones(self.difference.shape)
         rare = self.is_rare
         t = np.divide(self.difference, self.error, out=np.zeros_like(self.difference), where=~rare & (self.error > 0))
-        p_values = np.where(rare, 1.0, stdtr(self.freedom, -remove_skewness(t, -self.skewness)))
+        p_values = np.where(rare, 1.0, special.stdtr(self.freedom, -remove_skewness(t, -self.skewness)))
         certain = rare & (self.modal > 0) & np.isfinite(self.widths)
         share = self.modal[certain] / (self.widths + self.modal)[certain] / self.largest
         below = self.below[certain]
-        p_values[certain] = 1 - betainc(below + 1.0, np.maximum(self.units - below, 1), np.minimum(share, 1.0))
+        p_values[certain] = 1 - special.betainc(below + 1.0, np.maximum(self.units - below, 1), np.minimum(share, 1.0))
         return np.maximum(p_values, np.finfo(float).tiny)

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
-import pandas as pd
 
 from .._common import cached_property
 from .._common.arrays import nearest, number_table
+from .._common.lazy import pandas as pd
 from .._common.text import as_text, join_names, plain, pluralize, printable
 from .._common.typing import FilePath, Floats, Ids
 from .._common.validation import validate_choice, validate_integer, validate_ordered

@@ -21,9 +21,9 @@ from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import chdtri, stdtrit
 
 from .._common import cached_property
+from .._common.lazy import special
 from .._common.typing import Bools, Floats, Integers
 from .betting import BoundKind, compute_digests, validate_bounds
 from .bounds import DifferenceBounds, add_skewness, remove_skewness
@@ -205,7 +205,7 @@ class BootstrapDraws:
         critical = float(critical_value(self.max_t.max(axis=(0, 1)), 1 - level, self.weights))
         if self.estimated.repeats is not None or self.values.shape[1] < 2:
             return critical
-        return max(critical, -float(stdtrit(self.estimated.freedom, level / 2)))
+        return max(critical, -float(special.stdtrit(self.estimated.freedom, level / 2)))
 
     def bound_pairs(self, alpha: float, *parts: tuple[Any, Any]) -> Floats:
         """Return simultaneous lower bounds of all differences, shape (metrics, M, M).
@@ -380,7 +380,7 @@ def draw_errors(
         if weights is not None:
             uniform = generator.random(stop - start)
             weights[start:stop] = TAIL_POWER * uniform ** (TAIL_POWER - 1)
-            length = np.sqrt(chdtri(len(estimated.root), uniform**TAIL_POWER))
+            length = np.sqrt(special.chdtri(len(estimated.root), uniform**TAIL_POWER))
             normal *= (length / np.linalg.norm(normal, axis=1))[:, None]
         values[:, start:stop] = (normal @ estimated.root).T
     values = values.reshape(metrics, models, draws)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
+from .._common.lazy import pandas as pd
 from .._common.validation import validate_integer
 from .flags import UnjudgedDocuments
 from .ranked_models import validate_pair

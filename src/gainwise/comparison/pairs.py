@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-import pandas as pd
 
+from .._common.lazy import pandas as pd
 from .._common.typing import Bools, Floats, Integers
 from .bounds import remove_skewness
 from .estimates import MIN_QUERIES, ROUNDING
