@@ -7,6 +7,8 @@ import subprocess
 import sys
 from importlib.util import find_spec
 
+import pytest
+
 import gainwise as gw
 
 SUBPACKAGES = ["catboost", "comparison", "dask", "data", "experiment", "lightgbm", "report", "sklearn", "xgboost"]
@@ -23,6 +25,20 @@ import json, sys, numpy
 before = set(sys.modules)
 import gainwise
 print(json.dumps(sorted(set(sys.modules) - before)))
+"""
+MODULES_OF_HELP = """
+import contextlib, io, json, sys
+from gainwise.__main__ import main
+sys.argv = ["gainwise", "--help"]
+with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+    main()
+print(json.dumps(sorted(sys.modules)))
+"""
+MODULES_OF_COMPARISON = """
+import json, sys, numpy as np, gainwise as gw
+labels, scores = np.tile([2, 1, 0], 50), np.random.default_rng(0).random((2, 150))
+gw.compare(dict(zip("ab", scores)), gw.Judgments(labels, group=[3] * 50))
+print(json.dumps(sorted(sys.modules)))
 """
 FIRST_USE = f"""
 import json, gainwise as gw
@@ -52,6 +68,13 @@ def test_import_loads_numpy_and_no_subpackage():
     modules = run(MODULES_OF_IMPORT)
     assert {name.partition(".")[0] for name in modules} <= {"gainwise", "numpy", *sys.stdlib_module_names}
     assert not {f"gainwise.{name}" for name in SUBPACKAGES} & set(modules)
+
+
+@pytest.mark.parametrize("code", [MODULES_OF_HELP, MODULES_OF_COMPARISON])
+def test_help_and_comparisons_without_results_load_neither_pandas_nor_scipy(code):
+    modules = run(code)
+    assert "gainwise.judgments" in modules
+    assert not {"pandas", "scipy"} & set(modules)
 
 
 def test_subpackages_are_loaded_on_first_use():

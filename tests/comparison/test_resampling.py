@@ -55,3 +55,26 @@ def test_many_models_have_the_errors_of_few_and_draws_with_their_covariance():
     np.testing.assert_allclose(many.root.T @ many.root, np.cov(np.hstack([x, x[:, ::-1] ** 2]).T) / 50, atol=1e-16)
     shuffled = estimate(panel_of({"a": x[::-1], "b": x[::-1, ::-1] ** 2}))
     np.testing.assert_allclose(shuffled.root, many.root, atol=1e-15)
+
+
+@pytest.mark.parametrize("spread", [0.0, 1e-14, 6e-13])
+@pytest.mark.parametrize("models", [4, 60, 150])
+def test_wins_of_any_number_of_models_are_those_of_a_loop(models, spread):
+    rng = np.random.default_rng(models)
+    values = np.round(rng.random((70, models)), 1) + spread * rng.normal(size=(70, models))
+    estimated = estimate(panel_of({"a": values, "b": rng.random((70, models))}))
+    for j in range(models):
+        wins = (values[:, [j]] > values + estimated.tolerance[0]).sum(axis=0)
+        np.testing.assert_array_equal(estimated.wins[0, :, j], wins)
+
+
+def test_estimates_without_pairs_have_the_same_means():
+    rng = np.random.default_rng(3)
+    values = rng.random((80, 5))
+    values[:, 4] = values[:, 1]
+    panel = panel_of({"a": values, "b": values[:, ::-1] ** 2})
+    means, full = estimate(panel, pairs=False), estimate(panel)
+    assert means.error.size == 0
+    for name in ("mean", "mean_error", "difference", "root", "duplicate_of"):
+        np.testing.assert_array_equal(getattr(means, name), getattr(full, name))
+    assert full.duplicate_of.tolist() == [[0, 1, 2, 3, 1], [0, 1, 2, 0, 4]]

@@ -302,6 +302,10 @@ def test_many_models_use_fewer_draws_and_reports_state_what_they_leave_out(tmp_p
     assert len(content["leaderboard"]) == 110
     assert len(content["pairs"]) + content["pairs_left_out"] == len(comparison.pairs) == 5_995
     assert all(len(flag["pairs"]) <= 50 for flag in content["verdict"]["flags"])
+    expected = comparison.pairs.sort_values(["conflict", "p_adjusted"], ascending=[False, True], kind="stable")[:500]
+    for row, pair in zip(content["pairs"], expected.to_dict("records"), strict=True):
+        assert row == pytest.approx({name: pair[name] for name in row}, abs=1e-15)
+    assert comparison.leaderboard["a lower"].equals(comparison.standings.set_index(["metric", "model"])["lower"]["a"])
 
 
 def test_one_model_and_one_query():

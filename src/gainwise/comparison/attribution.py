@@ -8,8 +8,8 @@ from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 
+from .._common.lazy import pandas as pd
 from .._common.text import TextResult, format_exact, pluralize
 from .._common.typing import Floats, Integers
 from ..evaluation.evaluator import shared_weights

@@ -12,8 +12,8 @@ from statistics import NormalDist
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
-import pandas as pd
 
+from .._common.lazy import pandas as pd
 from .._common.text import (
     TextResult,
     as_text,

@@ -18,8 +18,8 @@ from hashlib import blake2b
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
-import scipy
 
+from .._common.lazy import scipy
 from .._common.typing import Floats, Integers
 from .._common.validation import validate_choice
 from .panel import Panel

@@ -7,14 +7,14 @@ then that of the share of the other queries, which may differ by the whole range
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import betainc, betaincinv, stdtr, stdtrit
 
 from .._common import cached_property
+from .._common.lazy import special
 from .._common.typing import Bools, Floats, Integers
 from .estimates import MIN_QUERIES, Estimate
 from .panel import FEW_REPEATS
@@ -58,7 +58,7 @@ def bound_share(count: Integers | int, size: int, level: float) -> Floats:
     array([0.012221, 1.      ])
     """
     rest = np.maximum(size - np.asarray(count), 0)
-    bound = betaincinv(np.asarray(count) + 1.0, np.maximum(rest, 1), 1 - level)
+    bound = special.betaincinv(np.asarray(count) + 1.0, np.maximum(rest, 1), 1 - level)
     return np.asarray(np.where(rest > 0, bound, 1.0))
 
 
@@ -135,7 +135,8 @@ class DifferenceBounds:
     def from_estimate(cls, estimated: Estimate) -> DifferenceBounds:
         """Return the bounds of all ordered pairs, shape (metrics, M, M). ``[m, k, j]`` is model j minus model k."""
         shape, repeats = estimated.difference.shape, estimated.repeats
-        freedom, widths = np.full(shape, estimated.freedom), np.broadcast_to(estimated.widths[:, None, None], shape)
+        freedom = np.broadcast_to(estimated.freedom, shape)
+        widths = np.broadcast_to(estimated.widths[:, None, None], shape)
         if repeats is not None:
             variance = np.stack(np.broadcast_arrays(repeats.variance[:, :, None], repeats.variance[:, None, :]))
             counts = np.stack(np.broadcast_arrays(repeats.counts[:, None], repeats.counts))[:, None]
@@ -194,27 +195,38 @@ class DifferenceBounds:
         if not self.decides:
             return np.full(self.difference.shape, -np.inf)
         rare = self.is_rare
-        share = np.minimum(1.0, self.largest * bound_share(self.below, self.units, rare_level))
         error = np.where(rare, 0.0, self.error)
-        lower = self.difference - add_skewness(critical, -self.skewness) * error
-        return np.where(rare, self.modal - (self.widths + self.modal) * share, lower)
+        lower: Floats = self.difference - add_skewness(critical, -self.skewness) * error
+        share = np.minimum(1.0, self.largest * bound_share(self.below[rare], self.units, rare_level))
+        lower[rare] = self.modal[rare] - (self.widths + self.modal)[rare] * share
+        return lower
 
     def bound_singly(self, level: float) -> Floats:
         """Return lower bounds that are each valid at a one-sided level."""
-        return self.bound(np.asarray(-stdtrit(self.freedom, level), dtype=np.float64), level)
+        return self.bound(np.asarray(-special.stdtrit(self.freedom, level), dtype=np.float64), level)
 
-    def bound_jointly(self, level: float, count: int, find_critical: Callable[[float], Floats | float]) -> Floats:
+    def bound_jointly(
+        self,
+        level: float,
+        count: int,
+        find_critical: Callable[[float], Floats | float],
+        parts: Sequence[DifferenceBounds] = (),
+    ) -> Floats:
         """Return lower bounds that are valid together with all others of a family of `count` bounds at a level.
+
+        With `parts` of equal shape, only the bounds of these are returned, side by side.
 
         `find_critical` returns the critical value of the maximum over the family at a level. If some differences are
         rare, they have a tenth of the level. Both kinds of bounds are valid for all differences, so the choice between
         them needs no correction.
         """
         if not (self.decides and self.has_repeats):
-            return self.bound_singly(level / count)
-        rare_share = self.rare_share
-        critical = find_critical((1 - rare_share) * level) if rare_share < 1 else 0.0
-        return self.bound(critical, rare_share * level / count)
+            lower = [part.bound_singly(level / count) for part in parts or [self]]
+        else:
+            rare_share = self.rare_share
+            critical = find_critical((1 - rare_share) * level) if rare_share < 1 else 0.0
+            lower = [part.bound(critical, rare_share * level / count) for part in parts or [self]]
+        return np.stack(lower) if parts else lower[0]
 
     @cached_property
     def p_values(self) -> Floats:
@@ -226,9 +238,9 @@ class DifferenceBounds:
             return np.ones(self.difference.shape)
         rare = self.is_rare
         t = np.divide(self.difference, self.error, out=np.zeros_like(self.difference), where=~rare & (self.error > 0))
-        p_values = np.where(rare, 1.0, stdtr(self.freedom, -remove_skewness(t, -self.skewness)))
+        p_values = np.where(rare, 1.0, special.stdtr(self.freedom, -remove_skewness(t, -self.skewness)))
         certain = rare & (self.modal > 0) & np.isfinite(self.widths)
         share = self.modal[certain] / (self.widths + self.modal)[certain] / self.largest
         below = self.below[certain]
-        p_values[certain] = 1 - betainc(below + 1.0, np.maximum(self.units - below, 1), np.minimum(share, 1.0))
+        p_values[certain] = 1 - special.betainc(below + 1.0, np.maximum(self.units - below, 1), np.minimum(share, 1.0))
         return np.maximum(p_values, np.finfo(float).tiny)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -12,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
-import pandas as pd
 
 from .._common import cached_property
 from .._common.arrays import nearest, number_table
+from .._common.lazy import pandas as pd
 from .._common.text import as_text, join_names, plain, pluralize, printable
 from .._common.typing import FilePath, Floats, Ids
 from .._common.validation import validate_choice, validate_integer, validate_ordered
@@ -40,7 +41,7 @@ from .flags import (
 from .gain_path import GainPath, build_gain_path, validate_bases
 from .inference import Sample, limit_draws
 from .one_sided import Requirement
-from .pairs import build_leaderboard, build_pairs, select_clearest_pairs
+from .pairs import MAX_PAIRS, build_clearest_pairs, build_leaderboard, build_pairs
 from .panel import (
     Panel,
     QueryCounts,
@@ -285,7 +286,7 @@ class Comparison:
         (simultaneous confidence intervals) and `M queries`. Comparisons of TREC runs also contain the shares of judged
         documents.
         """
-        table = self.standings
+        table = self._means
         order = list(dict.fromkeys(table["model"]))
         columns = {}
         for metric, part in table.set_index("model").groupby("metric", sort=False):
@@ -312,14 +313,24 @@ class Comparison:
         ``may_be_best``
             Whether the model may be best under this metric, at level `alpha` / 2 as in the verdict.
         """
-        if self.primary is not None:
-            self._sample.joint(self.primary)  # Both tables share the draws of the primary metrics.
+        self._share_draws()
         return build_leaderboard(self._sample)
+
+    @cached_property
+    def _means(self) -> pd.DataFrame:
+        """The standings without regrets, which require the comparison of all pairs under all metrics."""
+        self._share_draws()
+        return build_leaderboard(self._sample, with_regrets=False)
+
+    def _share_draws(self) -> None:
+        """Draw the errors of both primary metrics together, before estimates of one metric use them."""
+        if self.primary is not None:
+            self._sample.joint(self.primary)
 
     @cached_property
     def winners(self) -> dict[str, str]:
         """Model with the highest mean under each metric (lowest for a loss). Ties go to the first name."""
-        firsts = self.standings.drop_duplicates("metric")
+        firsts = self._means.drop_duplicates("metric")
         return dict(zip(firsts["metric"], firsts["model"], strict=True))
 
     @cached_property
@@ -360,6 +371,21 @@ class Comparison:
         definitions = [self.definitions.get(name) for name in names]
         common_scale = all(isinstance(metric, NDCG) and metric.column is None for metric in definitions)
         return build_pairs(self._sample, names, common_scale=common_scale)
+
+    @cached_property
+    def _clearest_pairs(self) -> pd.DataFrame:
+        """The rows of `pairs` for reports, the clearest conflicts first, then the clearest differences.
+
+        If there are more than `MAX_PAIRS` pairs, it contains that many, and only the columns of the primary metrics.
+        """
+        if self._pair_count > MAX_PAIRS:
+            return build_clearest_pairs(self._sample, self._require_two_metrics(), MAX_PAIRS)
+        return self.pairs.sort_values(["conflict", "p_adjusted"], ascending=[False, True], kind="stable")
+
+    @property
+    def _pair_count(self) -> int:
+        """Number of pairs of models."""
+        return math.comb(len(self.models), 2)
 
     @cached_property
     def verdict(self) -> Verdict:
@@ -425,7 +451,7 @@ class Comparison:
         panel = self._sample.panel
         if panel.units < MIN_QUERIES or self._has_no_evidence or not self.chance:
             return ()
-        standings = build_leaderboard(self._sample, self._deciding)
+        standings = build_leaderboard(self._sample, self._deciding, with_regrets=False)
         return tuple(find_chance_flags(standings, self.chance, self.lower_is_better))
 
     @cached_property
@@ -529,8 +555,7 @@ class Comparison:
 
         The sources are queries, repeats and both together, so you see whether more queries or more repeats help.
         """
-        if self.primary is not None:
-            self._sample.joint(self.primary)
+        self._share_draws()
         components: dict[str, VarianceComponents] = {}
         for panel, estimated, _ in map(self._sample.single, self.metrics):
             components |= estimate_variance_components(panel, estimated.repeats)
@@ -916,16 +941,17 @@ class Comparison:
         if len(set(models.values())) < len(models):
             raise ValueError(f"models must have different names with names='safe', got {join_names(self.models, 6)}.")
         numbers = {}
-        for row in self.standings.to_dict("records"):
+        for row in self._means.to_dict("records"):
             metric = safe_name(row["metric"]) if names == "safe" else row["metric"]
             for field, suffix in (("mean", ""), ("lower", "_lower"), ("upper", "_upper")):
                 numbers[f"{models[row['model']]}/{metric}{suffix}"] = float(row[field])
         return {name: number for name, number in numbers.items() if np.isfinite(number)}
 
-    def to_dict(self, max_pairs: int | None = None) -> dict[str, Any]:
+    def to_dict(self, *, all_pairs: bool = True) -> dict[str, Any]:
         """Return leaderboard, winners, pairs and verdict as plain lists, strings and numbers for JSON.
 
-        With `max_pairs`, only the clearest conflicts and differences of pairs are included.
+        If `all_pairs` is False and there are more than 500 pairs of models, only the clearest conflicts and differences
+        are included, with the columns of the primary metrics.
         """
         content: dict[str, Any] = {
             "models": self.models,
@@ -941,10 +967,8 @@ class Comparison:
             "missing": [{"model": name, "reason": reason} for name, reason in self.missing.items()],
         }
         if self.primary is not None:
-            pairs = self.pairs
-            if max_pairs is not None and len(pairs) > max_pairs:
-                pairs = select_clearest_pairs(pairs, max_pairs)
-            content |= {"pairs": pairs, "verdict": self.verdict}
+            is_complete = all_pairs or self._pair_count <= MAX_PAIRS
+            content |= {"pairs": self.pairs if is_complete else self._clearest_pairs, "verdict": self.verdict}
         if self.segments is not None:
             content["segments"] = self.segments
         if self._baseline is not None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 
+from .._common.lazy import pandas as pd
 from .._common.text import TextResult, pluralize, round_bound
 from .._common.typing import Floats, Integers, Listed
 from ..evaluation.evaluator import warn_of_gains

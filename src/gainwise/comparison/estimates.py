@@ -6,9 +6,10 @@ Queries, or clusters of queries, are a random sample. Models are fixed, or recip
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._common.arrays import compute_means
 from .._common.text import pluralize
@@ -32,6 +33,12 @@ NO_FREEDOM = 0.001
 
 MODAL_SHARE = 0.9
 """More than this share of the units has the same difference if it is modal."""
+
+MIN_CODED = 50
+"""Number of models from which on values are compared by their ranks, which are smaller numbers."""
+
+WIN_BLOCK = 128
+"""So many models are compared with one at a time, which fit into the cache of a processor."""
 
 MAX_ROOT = 400
 """Number of means, of all metrics together, up to which draws use a symmetric root of the covariance."""
@@ -153,7 +160,7 @@ class Estimate:
         return replace(self, root=root, repeats=repeats, **{name: getattr(self, name)[rows] for name in self.BY_ROW})
 
 
-def estimate(panel: Panel, widths: Floats | None = None, *, joint: bool = True) -> Estimate:
+def estimate(panel: Panel, widths: Floats | None = None, *, joint: bool = True, pairs: bool = True) -> Estimate:
     r"""Estimate means, and the covariance matrix of the means, from per-query values.
 
     With shares wᵢ of the weight, the mean is μ = Σ wᵢxᵢ, and its covariance S = Σ aᵢ (xᵢ − μ)(xᵢ − μ)ᵀ with a = w²/(1 −
@@ -162,49 +169,42 @@ def estimate(panel: Panel, widths: Floats | None = None, *, joint: bool = True) 
     recipes add their variance, see `estimate_repeat_error`.
 
     `widths` are those of the result, by default infinite. If `joint` is False, `root` is empty, which saves time if no
-    draws are needed.
+    draws are needed. If `pairs` is False and all models are fixed, only the means and their errors are estimated, and
+    all arrays about pairs of models except `difference` are empty.
     """
     metrics, models, queries = panel.values.shape
     tolerance = ROUNDING * np.abs(panel.values).max(axis=(1, 2))
-    wins = count_wins(panel.values, tolerance)
-    duplicate_of = np.argmax(wins + wins.transpose(0, 2, 1) == 0, axis=2)
+    duplicate_of = find_duplicates(panel.values, tolerance)
     rows = np.arange(metrics)[:, None]
     # A vectorized sum may round equal columns differently, so duplicates share one mean.
     mean = compute_means(panel.values.T, panel.raw_weights).T[rows, duplicate_of]
+    difference = mean[:, None, :] - mean[:, :, None]
+    difference[np.abs(difference) <= tolerance[:, None, None]] = 0.0
     values, shares = read_units(panel)
     units = values.shape[2]
     influences = compute_influences(values, shares, mean)[rows, duplicate_of]
     root = compute_root(influences) if joint else np.empty((0, metrics * models))
-    root = root[:, (rows * models + duplicate_of).ravel()]
-    error = np.sqrt(np.stack([sum_powers(part) for part in influences]))
-    error[error * np.sqrt(units) <= tolerance[:, None, None]] = 0.0
-    third = np.stack([sum_powers(part, 3) for part in influences])
     mean_error = np.sqrt((influences**2).sum(axis=2))
     if units < 2:
-        error[:, ~np.eye(models, dtype=bool)] = np.inf
         mean_error[:] = np.inf
-    difference = mean[:, None, :] - mean[:, :, None]
-    difference[np.abs(difference) <= tolerance[:, None, None]] = 0.0
-    modal, below = find_modal_differences(
-        values, wins if units == queries else count_wins(values, tolerance), tolerance
-    )
     repeats = None
+    parts: dict[str, Any] = dict.fromkeys(("error", "skewness", "wins", "modal", "below"), np.empty((metrics, 0, 0)))
+    if pairs or panel.repeats is not None:
+        parts = _compare_pairs(panel.values, values, influences, tolerance)
     if panel.repeats is not None:
-        repeats = estimate_repeat_error(panel, error, mean_error, duplicate_of, tolerance)
+        repeats = estimate_repeat_error(panel, parts["error"], mean_error, duplicate_of, tolerance)
         both = repeats.variance[:, :, None] + repeats.variance[:, None, :]
         both[duplicate_of[:, :, None] == duplicate_of[:, None, :]] = 0.0
-        error, mean_error = np.hypot(error, np.sqrt(both)), np.hypot(mean_error, np.sqrt(repeats.variance))
-    cube = np.where(np.isfinite(error), error, 0.0) ** 3
+        parts["error"] = np.hypot(parts["error"], np.sqrt(both))
+        mean_error = np.hypot(mean_error, np.sqrt(repeats.variance))
+    cube = np.where(np.isfinite(parts["error"]), parts["error"], 0.0) ** 3
+    third = parts["skewness"]
+    parts["skewness"] = np.divide(third, cube, out=np.zeros_like(third), where=cube > 0)
     return Estimate(
         mean=mean,
         difference=difference,
-        error=error,
-        skewness=np.divide(third, cube, out=np.zeros_like(third), where=cube > 0),
         mean_error=mean_error,
-        root=root,
-        wins=wins,
-        modal=modal,
-        below=below,
+        root=root[:, (rows * models + duplicate_of).ravel()],
         duplicate_of=duplicate_of,
         tolerance=tolerance,
         widths=np.full(metrics, np.inf) if widths is None else widths,
@@ -214,7 +214,43 @@ def estimate(panel: Panel, widths: Floats | None = None, *, joint: bool = True) 
         largest=1.0 if shares is None else float(units * shares.max()),
         majority=units // 2 + 1 if shares is None else int((np.cumsum(-np.sort(-shares)) <= 0.5).sum()) + 1,
         repeats=repeats,
+        **parts,
     )
+
+
+def _compare_pairs(values: Floats, of_units: Floats, influences: Floats, tolerance: Floats) -> dict[str, Any]:
+    """Return the arrays of `Estimate` about pairs of models over queries, with the third moment as the skewness."""
+    units, models = of_units.shape[2], values.shape[1]
+    sums = [sum_powers(part) for part in influences]
+    error = np.sqrt(np.stack([squares for squares, _ in sums]))
+    error[error * np.sqrt(units) <= tolerance[:, None, None]] = 0.0
+    if units < 2:
+        error[:, ~np.eye(models, dtype=bool)] = np.inf
+    wins = count_wins(values, tolerance)
+    wins_by_unit = wins if of_units is values else count_wins(of_units, tolerance)
+    modal, below = find_modal_differences(of_units, wins_by_unit, tolerance)
+    third = np.stack([cubes for _, cubes in sums])
+    return {"error": error, "skewness": third, "wins": wins, "modal": modal, "below": below}
+
+
+def find_duplicates(values: Floats, tolerance: Floats) -> Integers:
+    """Return the first model with the same value on every query, often the model itself, shape (metrics, models).
+
+    `values` has the shape (metrics, models, queries).
+
+    >>> find_duplicates(np.array([[[0.5, 1.0], [1.0, 0.5], [0.5, 1.0]]]), np.zeros(1))
+    array([[0, 1, 0]])
+    """
+    metrics, models, queries = values.shape
+    duplicate_of = np.tile(np.arange(models), (metrics, 1))
+    for row, (table, rounding) in enumerate(zip(values, tolerance.tolist(), strict=True)):
+        sums = table.sum(axis=1)  # Those of duplicates differ by no more than rounding, here with a factor of safety.
+        for k in range(models):
+            for j in np.flatnonzero(np.abs(sums[:k] - sums[k]) <= 2 * queries * rounding).tolist():
+                if not ((table[j] > table[k] + rounding) | (table[k] > table[j] + rounding)).any():
+                    duplicate_of[row, k] = j
+                    break
+    return duplicate_of
 
 
 class Units(NamedTuple):
@@ -289,14 +325,47 @@ def count_wins(values: Floats, tolerance: Floats) -> Integers:
     array([[[0, 1],
             [1, 0]]])
     """
-    metrics, models, _ = values.shape
+    metrics, models, queries = values.shape
     wins = np.zeros((metrics, models, models), dtype=np.int64)
-    above = np.empty(values.shape[1:], dtype=bool)
+    above = np.zeros((min(models, WIN_BLOCK), -(-queries // 8) * 8), dtype=bool)
     for row, table in enumerate(values):
-        for k in range(models):
-            np.greater(table, table[k] + tolerance[row], out=above)
-            wins[row, k] = above.view(np.uint8).sum(axis=1, dtype=np.uint32)  # faster than a sum of Booleans
+        codes = rank_values(table, float(tolerance[row])) if MIN_CODED <= models <= np.iinfo(np.uint16).max else None
+        table, least = (table, tolerance[row]) if codes is None else (codes, np.uint16(0))
+        for start in range(0, models, WIN_BLOCK):
+            part = table[start : start + WIN_BLOCK]
+            for k in range(models):
+                np.greater(part, table[k] + least, out=above[: len(part), :queries])
+                wins[row, k, start : start + WIN_BLOCK] = _count_true(above[: len(part)])
     return wins
+
+
+def _count_true(mask: Bools) -> Integers:
+    """Return the number of True in each row, whose length is a multiple of 8. Words of 8 Booleans are added at once."""
+    words, counts = mask.view(np.uint64), np.zeros(len(mask), dtype=np.int64)
+    for start in range(0, words.shape[1], 255):  # A byte of the sum is at most 255.
+        sums = words[:, start : start + 255].sum(axis=1)
+        counts += sums.view(np.uint8).reshape(-1, 8).sum(axis=1, dtype=np.int64)
+    return counts
+
+
+def rank_values(table: Floats, tolerance: float) -> NDArray[np.uint16] | None:
+    """Return the ranks of the models on each query, equal for values that differ by rounding, shape (models, queries).
+
+    The result is None if some differences are neither rounding nor clearly above it.
+
+    >>> rank_values(np.array([[0.5, 0.2], [0.1, 0.2]]), 1e-12)
+    array([[1, 0],
+           [0, 0]], dtype=uint16)
+    """
+    order = np.argsort(table, axis=0)
+    steps = np.diff(np.take_along_axis(table, order, axis=0), axis=0)
+    apart = steps > 2 * tolerance
+    if (steps[~apart] > tolerance / (2 * len(table))).any():
+        return None
+    ranks, codes = np.zeros(table.shape, dtype=np.uint16), np.empty(table.shape, dtype=np.uint16)
+    np.cumsum(apart, axis=0, out=ranks[1:])
+    np.put_along_axis(codes, order, ranks, axis=0)
+    return codes
 
 
 def compute_influences(values: Floats, shares: Floats | None, mean: Floats) -> Floats:
@@ -328,16 +397,17 @@ def compute_root(influences: Floats) -> Floats:
     return np.asarray((directions.T * scale) @ directions)
 
 
-def sum_powers(rows: Floats, power: Literal[2, 3] = 2) -> Floats:
-    """Return Σ (b − a)² or Σ (b − a)³ of every two rows a and b, shape (rows, rows).
+def sum_powers(rows: Floats) -> tuple[Floats, Floats]:
+    """Return Σ (b − a)² and Σ (b − a)³ of every two rows a and b, shape (rows, rows) each.
 
     The sums follow from products of rows. For similar rows, they would be lost in cancellation, so these are subtracted
     first.
 
-    >>> sum_powers(np.array([[1.0, 2.0, 4.0], [1.0, 0.0, 1.0]]))
+    >>> squares, cubes = sum_powers(np.array([[1.0, 2.0, 4.0], [1.0, 0.0, 1.0]]))
+    >>> squares
     array([[ 0., 13.],
            [13.,  0.]])
-    >>> sum_powers(np.array([[1.0, 2.0, 4.0], [1.0, 0.0, 1.0]]), 3).round(9)
+    >>> cubes.round(9)
     array([[  0., -35.],
            [ 35.,   0.]])
     """
@@ -346,18 +416,19 @@ def sum_powers(rows: Floats, power: Literal[2, 3] = 2) -> Floats:
     own = np.diag(products)
     sums = own[:, None] + own - 2 * products
     similar = sums < SIMILAR * np.maximum(own[:, None], own)
-    if power == 3:
-        squares = centered * centered
-        mixed, cubes = squares @ centered.T, np.einsum("kq,kq->k", squares, centered)
-        sums = cubes - cubes[:, None] - 3 * (mixed.T - mixed)
+    squares = centered * centered
+    mixed, cubes = squares @ centered.T, np.einsum("kq,kq->k", squares, centered)
+    third = cubes - cubes[:, None] - 3 * (mixed.T - mixed)
     for k in range(len(rows)):
         others = k + 1 + np.flatnonzero(similar[k, k + 1 :])
         if len(others):
             differences = rows[others] - rows[k]
-            sums[k, others] = np.einsum("jq,jq->j", differences if power == 2 else differences**2, differences)
-            sums[others, k] = sums[k, others] if power == 2 else -sums[k, others]
+            sums[k, others] = sums[others, k] = np.einsum("jq,jq->j", differences, differences)
+            third[k, others] = np.einsum("jq,jq->j", differences**2, differences)
+            third[others, k] = -third[k, others]
     np.fill_diagonal(sums, 0.0)
-    return np.asarray(sums)
+    np.fill_diagonal(third, 0.0)
+    return sums, third
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from scipy.special import stdtrit
 
+from .._common.lazy import pandas as pd
+from .._common.lazy import special
 from .._common.text import format_confidence, format_mean, join_names, pluralize, styled
 from .._common.typing import Floats
 from ..evaluation.evaluator import HANDLING, Evaluator
@@ -219,7 +219,7 @@ def find_outlying_repeats(panel: Panel) -> list[tuple[str, int]]:
         if not number:
             continue
         means = compute_repeat_means(panel, k)
-        limit = -float(stdtrit(number - 2, OUTLIER_LEVEL / 2 / tests))
+        limit = -float(special.stdtrit(number - 2, OUTLIER_LEVEL / 2 / tests))
         rounding = ROUNDING * np.abs(panel.values).max(axis=(1, 2))
         for place in range(number):
             others = np.delete(means, place, axis=1)

@@ -19,10 +19,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import pandas as pd
-import scipy
 
 from .._common import cached_property
+from .._common.lazy import pandas as pd
+from .._common.lazy import scipy
 from .._common.text import (
     TextResult,
     format_confidence,

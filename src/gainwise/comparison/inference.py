@@ -21,9 +21,9 @@ from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import chdtri, stdtrit
 
 from .._common import cached_property
+from .._common.lazy import special
 from .._common.typing import Bools, Floats, Integers
 from .betting import BoundKind, compute_digests, validate_bounds
 from .bounds import DifferenceBounds, add_skewness, remove_skewness
@@ -32,6 +32,9 @@ from .panel import Panel
 
 MAX_BLOCK = 65_536
 """So many t-statistics are computed at a time, which fit into the cache of a processor."""
+
+MODEL_BLOCK = 64
+"""So many models are tested at a time, to limit the memory for their comparisons with all models."""
 
 MAX_CHUNK = 2048
 """So many draws of all means are computed at a time."""
@@ -89,6 +92,20 @@ def map_to_t(draws: Floats, freedom: float) -> Floats:
     return draws
 
 
+def invert_t(t: Floats, freedom: float) -> Floats:
+    """Return the smallest numbers of 0 or more that `map_to_t` does not map below these, by bisection.
+
+    >>> float(invert_t(np.array([3.28]), 29.0)[0].round(3))
+    3.0
+    """
+    low, high = np.full(t.shape, -1.0), np.maximum(t, 0.0)
+    for _ in range(64):  # The interval is then as small as the distance of two numbers.
+        middle = (low + high) / 2
+        is_sufficient = map_to_t(middle.copy(), freedom) >= t
+        low, high = np.where(is_sufficient, low, middle), np.where(is_sufficient, middle, high)
+    return np.maximum(high, 0.0)
+
+
 @lru_cache
 def _find_terms(freedom: float) -> tuple[float, ...]:
     """Return the factors of 1, z², z⁴, … in t⁻¹(Φ(z)) / z, without those that do not matter for |z| <= 6."""
@@ -105,7 +122,7 @@ def _find_terms(freedom: float) -> tuple[float, ...]:
 
 @dataclass(frozen=True)
 class BootstrapDraws:
-    """Bootstrap draws of the errors of all means, and the largest t-statistic over each model in every draw.
+    """Bootstrap draws of the errors of all means.
 
     The standard error of fixed models is the same in every draw. The standard error of recipes is estimated from few
     repeats, so every draw has the error that so few repeats would show in it (a studentized parametric bootstrap). The
@@ -116,21 +133,21 @@ class BootstrapDraws:
     ----------
     values : ndarray, shape (metrics, M, draws)
         Draws from the normal limit of the errors of the means. Duplicate models have equal draws.
-    max_t : ndarray, shape (metrics, M, draws)
-        Largest `compute_t` of any other model over model k in every draw, and 0 if that is negative.
     estimated : Estimate
         The estimate of these errors.
     factor : ndarray, shape (metrics, M, draws), or None
         Ratio of estimated to true variance of repeats in every draw. None if all models are fixed.
     weights : ndarray, shape (draws,), or None
         Weight of each draw, with mean 1. None if all are equal.
+    whole : tuple of BootstrapDraws and slice, or None
+        The draws of several metrics, and the row in them, if these are a part.
     """
 
     values: Floats
-    max_t: Floats
     estimated: Estimate
     factor: Floats | None = None
     weights: Floats | None = None
+    whole: tuple[BootstrapDraws, slice] | None = None
 
     @property
     def draws(self) -> int:
@@ -141,12 +158,44 @@ class BootstrapDraws:
         """Return the draws of one metric."""
         rows = slice(row, row + 1)
         factor = None if self.factor is None else self.factor[rows]
-        return BootstrapDraws(self.values[rows], self.max_t[rows], self.estimated.select(row), factor, self.weights)
+        return BootstrapDraws(self.values[rows], self.estimated.select(row), factor, self.weights, (self, rows))
 
     @cached_property
     def bounds(self) -> DifferenceBounds:
         """Bounds of all ordered pairs of models."""
         return DifferenceBounds.from_estimate(self.estimated)
+
+    @cached_property
+    def max_t(self) -> Floats:
+        """Largest `compute_t` of any other model over model k in every draw, or 0, shape (metrics, M, draws)."""
+        if self.whole is not None:
+            joint, rows = self.whole
+            return joint.max_t[rows]
+        return np.stack([self._compute_max_t(row) for row in range(len(self.values))])
+
+    def _compute_max_t(self, row: int) -> Floats:
+        """Return `max_t` of one metric. Every pair is computed once for both of its directions."""
+        (_, models, total), fixed = self.values.shape, self.factor is None
+        error, largest = self.estimated.error[row], np.empty((models, total))
+        inverse = np.divide(1.0, error, out=np.zeros_like(error), where=(error > 0) & (error < np.inf))
+        for part in (slice(start, min(start + MAX_CHUNK, total)) for start in range(0, total, MAX_CHUNK)):
+            draws = np.ascontiguousarray(self.values[row, :, part])
+            highest, lowest = np.zeros_like(draws), np.zeros_like(draws)
+            step = max(1, MAX_BLOCK // draws.shape[1])
+            buffer = np.empty((step, draws.shape[1]))
+            for start in range(0, models, step):
+                for k in range(min(start + step, models) - 1):
+                    others = slice(max(start, k + 1), start + step)
+                    if fixed:
+                        t = np.subtract(draws[others], draws[k], out=buffer[: len(draws[others])])
+                        t *= inverse[k, others, None]
+                    else:
+                        t = self.compute_t(row, k, others, part)
+                    np.maximum(highest[k], t.max(axis=0), out=highest[k])
+                    np.minimum(lowest[others], t, out=lowest[others])
+            t = np.maximum(highest, -lowest)
+            largest[:, part] = map_to_t(t, self.estimated.freedom) if fixed else t
+        return largest
 
     def find_critical(self, level: float) -> float:
         """Return the critical value of the largest t-statistic over all ordered pairs of models and metrics (max-T).
@@ -156,16 +205,18 @@ class BootstrapDraws:
         critical = float(critical_value(self.max_t.max(axis=(0, 1)), 1 - level, self.weights))
         if self.estimated.repeats is not None or self.values.shape[1] < 2:
             return critical
-        return max(critical, -float(stdtrit(self.estimated.freedom, level / 2)))
+        return max(critical, -float(special.stdtrit(self.estimated.freedom, level / 2)))
 
-    def bound_pairs(self, alpha: float) -> Floats:
+    def bound_pairs(self, alpha: float, *parts: tuple[Any, Any]) -> Floats:
         """Return simultaneous lower bounds of all differences, shape (metrics, M, M).
 
         The upper bounds are the negative ones of the opposite differences. Bounds of both sides together are valid with
-        probability 1 − α.
+        probability 1 − α. With `parts`, only the bounds of these pairs are returned, shape (parts, metrics, pairs).
         """
         metrics, models, _ = self.values.shape
-        return self.bounds.bound_jointly(alpha, max(1, metrics * models * (models - 1)), self.find_critical)
+        count = max(1, metrics * models * (models - 1))
+        shown = [self.bounds.select(*part) for part in parts]
+        return self.bounds.bound_jointly(alpha, count, self.find_critical, shown)
 
     def compute_errors(self, row: int, k: int, others: Any, part: slice | Integers = slice(None)) -> Floats:
         """Return the standard errors of the differences of other models to model k in every draw, shape (…, draws).
@@ -197,12 +248,25 @@ class BootstrapDraws:
             t *= np.divide(error, shown, out=np.zeros_like(shown), where=(shown > 0) & (error < np.inf))
         return t
 
+    def compute_pair_t(self, rows: Integers, first: Integers, second: Integers) -> Floats:
+        """Return the absolute t-statistics of the errors of the differences of pairs of models, shape (pairs, draws).
+
+        If all models are fixed, those of a normal distribution, which `map_to_t` maps to others.
+        """
+        if self.factor is not None:
+            return np.abs([self.compute_t(row, k, j) for row, k, j in zip(rows, first, second, strict=True)])
+        error = self.estimated.error[rows, first, second]
+        t: Floats = self.values[rows, second]
+        t -= self.values[rows, first]
+        t *= np.divide(1.0, error, out=np.zeros_like(error), where=(error > 0) & (error < np.inf))[:, None]
+        return np.abs(t, out=t)
+
     @cached_property
     def _by_draw(self) -> Floats:
         """The values in the shape (metrics, draws, M), which makes the selection of draws fast."""
         return np.ascontiguousarray(self.values.transpose(0, 2, 1))
 
-    def compute_shifted_max_t(self, rows: Sequence[int], k: int, shift: Floats, part: Integers) -> Floats:
+    def compute_shifted_max_t(self, rows: Sequence[int] | Integers, k: int, shift: Floats, part: Integers) -> Floats:
         """Return the largest `compute_t` + shift of any other model over model k in some draws, or 0 if all are less.
 
         `rows` are the metrics, `shift` contains shifts of 0 or less, shape (rows, M), and `part` the indices of draws.
@@ -236,7 +300,7 @@ class BootstrapDraws:
         return np.asarray(t.max(axis=1, initial=0.0))
 
     def find_shifted_quantile(
-        self, rows: Sequence[int], models: Sequence[int] | Integers, shift: Floats, level: float
+        self, rows: Sequence[int] | Integers, models: Sequence[int] | Integers, shift: Floats, level: float
     ) -> float:
         """Return the `critical_value` of the largest `compute_t` + shift over any of these models.
 
@@ -316,7 +380,7 @@ def draw_errors(
         if weights is not None:
             uniform = generator.random(stop - start)
             weights[start:stop] = TAIL_POWER * uniform ** (TAIL_POWER - 1)
-            length = np.sqrt(chdtri(len(estimated.root), uniform**TAIL_POWER))
+            length = np.sqrt(special.chdtri(len(estimated.root), uniform**TAIL_POWER))
             normal *= (length / np.linalg.norm(normal, axis=1))[:, None]
         values[:, start:stop] = (normal @ estimated.root).T
     values = values.reshape(metrics, models, draws)
@@ -326,34 +390,7 @@ def draw_errors(
     for m in range(metrics):  # A matrix product may round equal columns differently.
         copies = np.flatnonzero(estimated.duplicate_of[m] != np.arange(models))
         values[m, copies] = values[m, estimated.duplicate_of[m, copies]]
-    bootstrap = BootstrapDraws(values, np.zeros_like(values), estimated, factor, weights)
-    _compute_max_t(bootstrap)
-    return bootstrap
-
-
-def _compute_max_t(bootstrap: BootstrapDraws) -> None:
-    """Fill `max_t`. Every pair is computed once for both of its directions."""
-    (metrics, models, total), fixed = bootstrap.values.shape, bootstrap.factor is None
-    error = bootstrap.estimated.error
-    inverse = np.divide(1.0, error, out=np.zeros_like(error), where=(error > 0) & (error < np.inf))
-    for m in range(metrics):
-        for part in (slice(start, min(start + MAX_CHUNK, total)) for start in range(0, total, MAX_CHUNK)):
-            draws = np.ascontiguousarray(bootstrap.values[m, :, part])
-            highest, lowest = np.zeros_like(draws), np.zeros_like(draws)
-            step = max(1, MAX_BLOCK // draws.shape[1])
-            buffer = np.empty((step, draws.shape[1]))
-            for start in range(0, models, step):
-                for k in range(min(start + step, models) - 1):
-                    others = slice(max(start, k + 1), start + step)
-                    if fixed:
-                        t = np.subtract(draws[others], draws[k], out=buffer[: len(draws[others])])
-                        t *= inverse[m, k, others, None]
-                    else:
-                        t = bootstrap.compute_t(m, k, others, part)
-                    np.maximum(highest[k], t.max(axis=0), out=highest[k])
-                    np.minimum(lowest[others], t, out=lowest[others])
-            largest = np.maximum(highest, -lowest)
-            bootstrap.max_t[m, :, part] = map_to_t(largest, bootstrap.estimated.freedom) if fixed else largest
+    return BootstrapDraws(values, estimated, factor, weights)
 
 
 def compute_half_widths(error: Floats, critical: float) -> Floats:
@@ -415,6 +452,7 @@ class Sample:
     bounds: BoundKind = "asymptotic"
     ids: Sequence[Any] | None = None
     _estimates: dict[tuple[str, ...], JointEstimate] = field(default_factory=dict, init=False)
+    _means: dict[str, JointEstimate] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         validate_bounds(self.bounds)
@@ -445,25 +483,34 @@ class Sample:
         """Return the joint estimate of several metrics, computed on first use."""
         names = tuple(metrics)
         if names not in self._estimates:
-            panel = self.panel.select(names)
-            widths = np.array([np.subtract(*self.ranges[metric][::-1]) for metric in names])
-            estimated = estimate(panel, widths)
-            bootstrap = draw_errors(estimated, self.draws, self.seed, tail=self.tail)
-            self._estimates[names] = JointEstimate(panel, estimated, bootstrap)
+            self._estimates[names] = self._estimate(names, pairs=True)
         return self._estimates[names]
 
-    def single(self, metric: str) -> JointEstimate:
-        """Return the estimate of one metric, a part of a joint estimate if its queries are the same."""
+    def single(self, metric: str, *, pairs: bool = True) -> JointEstimate:
+        """Return the estimate of one metric, a part of a joint estimate if its queries are the same.
+
+        Without `pairs`, it may contain the means only.
+        """
         if (metric,) not in self._estimates:
             for names, joint in self._estimates.items():
                 if metric in names and self.panel.counts(names).same:
                     bootstrap, panel = joint.bootstrap.select(names.index(metric)), joint.panel.select([metric])
                     self._estimates[metric,] = JointEstimate(panel, bootstrap.estimated, bootstrap)
                     break
-        return self.joint([metric])
+        if pairs or (metric,) in self._estimates:
+            return self.joint([metric])
+        if metric not in self._means:
+            self._means[metric] = self._estimate((metric,), pairs=False)
+        return self._means[metric]
+
+    def _estimate(self, names: tuple[str, ...], *, pairs: bool) -> JointEstimate:
+        panel = self.panel.select(names)
+        widths = np.array([np.subtract(*self.ranges[metric][::-1]) for metric in names])
+        estimated = estimate(panel, widths, pairs=pairs)
+        return JointEstimate(panel, estimated, draw_errors(estimated, self.draws, self.seed, tail=self.tail))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class BestTest:
     """Result of testing every model for being best.
 
@@ -475,17 +522,27 @@ class BestTest:
     p_value : float
         P-value of the hypothesis that some model is best, the largest one of the models. At most α exactly if every
         model is rejected. Never 0.
-    rejected_margin : ndarray, shape (M,)
-        A rejected model is also rejected for all margins up to this one, the largest ``difference - critical · error``.
-        For other models, it is at most the tested margin.
     inequalities : Inequalities
         The inequalities, for tests at other margins.
+    margin : float or ndarray
+        The tested margin, or one for each model.
+    models : ndarray of int
+        The tested models.
     """
 
     not_rejected: Bools
     p_value: float
-    rejected_margin: Floats
     inequalities: Inequalities
+    margin: float | Floats
+    models: Integers
+
+    @cached_property
+    def rejected_margin(self) -> Floats:
+        """A margin up to which a rejected model is also rejected, the largest ``difference - critical · error``.
+
+        For other models, it is at most the tested margin.
+        """
+        return self.inequalities.find_rejected_margin(self.margin, self.models)
 
 
 def two_step_test(
@@ -509,58 +566,87 @@ def two_step_test(
 
 
 class Inequalities:
-    """Moment inequalities of some metrics, for tests at any margin."""
+    """Moment inequalities of some metrics, for tests at any margin. Blocks of models limit the memory."""
 
     def __init__(
         self, estimated: Estimate, bootstrap: BootstrapDraws, alpha: float, rows: Sequence[int] | None
     ) -> None:
-        self._rows = list(range(len(estimated.mean)) if rows is None else rows)
-        self._bootstrap, self._draws = bootstrap, bootstrap.values.shape[2]
-        self._difference, self._error = estimated.difference[self._rows], estimated.error[self._rows]
-        self._skewness, self._usable = estimated.skewness[self._rows], estimated.can_reject[self._rows]
-        self._alpha, self._beta = alpha, max(alpha / 10, 1 / (self._draws + 1))
-        largest = bootstrap.max_t[self._rows].max(axis=0)
-        self._first_critical = critical_value(largest, 1 - self._beta, bootstrap.weights)
-        self.precision = PRECISION * float(np.abs(self._difference).max())
+        self._rows = np.arange(len(estimated.mean)) if rows is None else np.asarray(rows)
+        self._estimated, self._bootstrap, self._usable = estimated, bootstrap, estimated.can_reject
+        beta = max(alpha / 10, 1 / (bootstrap.draws + 1))
+        self._beta, self._level = beta, 1 - alpha + beta
+        self._largest = bootstrap.max_t[self._rows].max(axis=0)
+        self._first_critical = critical_value(self._largest, 1 - beta, bootstrap.weights)
+        self.precision = PRECISION * max(float(np.abs(estimated.difference[row]).max()) for row in self._rows)
 
     def test(self, margin: float | Floats, models: Sequence[int] | Integers | None = None) -> BestTest:
         """Test the models, or some of them, for being best up to one margin, or one margin for each of them.
 
         Models that are not tested are still compared with the tested ones.
         """
-        tested = np.arange(self._difference.shape[1]) if models is None else np.asarray(models)
-        difference, error = self._difference[:, tested], self._error[:, tested]
-        skewness, usable = self._skewness[:, tested], self._usable[:, tested]
-        t = np.full_like(difference, -np.inf)
-        np.divide(difference - np.reshape(margin, (-1, 1)), error, out=t, where=usable)
-        statistic = remove_skewness(t, -skewness).max(axis=(0, 2))
-        slack = np.minimum(0.0, t + add_skewness(self._first_critical[tested, None], skewness))
-        level = 1 - self._alpha + self._beta
-        quantiles = [
-            self._bootstrap.find_shifted_quantile(self._rows, [k], slack[:, [place]], level)
-            for place, k in enumerate(tested.tolist())
-        ]
-        critical = np.maximum(0.0, quantiles)
-        lower = difference - add_skewness(critical[:, None], -skewness) * np.where(usable, error, 0.0)
-        rejected_margin = np.where(usable, lower, -np.inf).max(axis=(0, 2))
-        p_value = self._find_p_value(tested, statistic, slack)
-        return BestTest(statistic <= critical, p_value, rejected_margin, self)
+        tested = np.arange(self._estimated.mean.shape[1]) if models is None else np.asarray(models)
+        statistic = np.concatenate([self._standardize(*block)[0] for block in _split(margin, tested)])
+        # Slack only decreases the critical value, so that without slack is sufficient to reject a model.
+        highest = critical_value(self._largest[tested], self._level, self._bootstrap.weights)
+        not_rejected = statistic <= np.maximum(0.0, highest)
+        unclear = np.flatnonzero(not_rejected & (statistic > 0))
+        margins = np.broadcast_to(margin, tested.shape)
+        critical = np.concatenate([self._find_critical(*block) for block in _split(margins[unclear], tested[unclear])])
+        not_rejected[unclear] = statistic[unclear] <= critical
+        return BestTest(not_rejected, self._find_p_value(margins, tested, statistic), self, margin, tested)
 
-    def _find_p_value(self, tested: Integers, statistic: Floats, slack: Floats) -> float:
+    def _standardize(self, margin: float | Floats, models: Integers) -> tuple[Floats, Floats]:
+        """Return the test statistics of some models, and the slack of their inequalities, shape (rows, models, M)."""
+        cells, estimated = np.ix_(self._rows, models), self._estimated
+        skewness, difference = estimated.skewness[cells], estimated.difference[cells] - np.reshape(margin, (-1, 1))
+        t = np.full(difference.shape, -np.inf)
+        np.divide(difference, estimated.error[cells], out=t, where=self._usable[cells])
+        statistic = remove_skewness(t, -skewness).max(axis=(0, 2))
+        return statistic, np.minimum(0.0, t + add_skewness(self._first_critical[models, None], skewness))
+
+    def _find_critical(self, margin: float | Floats, models: Integers) -> Floats:
+        """Return the critical values of some models."""
+        _, slack = self._standardize(margin, models)
+        quantiles = [
+            self._bootstrap.find_shifted_quantile(self._rows, [k], slack[:, [place]], self._level)
+            for place, k in enumerate(models.tolist())
+        ]
+        return np.maximum(0.0, quantiles)
+
+    def find_rejected_margin(self, margin: float | Floats, models: Integers) -> Floats:
+        """Return `BestTest.rejected_margin` of some models."""
+        parts = []
+        for block in _split(margin, models):
+            cells = np.ix_(self._rows, block[1])
+            critical = add_skewness(self._find_critical(*block)[:, None], -self._estimated.skewness[cells])
+            usable = self._usable[cells]
+            lower = self._estimated.difference[cells] - critical * np.where(usable, self._estimated.error[cells], 0.0)
+            parts.append(np.where(usable, lower, -np.inf).max(axis=(0, 2)))
+        return np.concatenate(parts)
+
+    def _find_p_value(self, margins: Floats, tested: Integers, statistic: Floats) -> float:
         """Return the largest p-value of the tested models. Models that cannot have it are not computed."""
         if (statistic <= 0).any():
             return 1.0
         largest = 0.0
-        reaches = self._bootstrap.max_t[self._rows][:, tested].max(axis=0) >= statistic[:, None]
+        reaches = self._largest[tested] >= statistic[:, None]
         bounds = self._bootstrap.sum_weights(reaches)
         for place in np.argsort(-bounds, kind="stable").tolist():
             if bounds[place] <= largest:
                 break
             part, mask = np.flatnonzero(reaches[place]), reaches[place].copy()
-            shifted = self._bootstrap.compute_shifted_max_t(self._rows, int(tested[place]), slack[:, place], part)
+            _, slack = self._standardize(margins[[place]], tested[[place]])
+            shifted = self._bootstrap.compute_shifted_max_t(self._rows, int(tested[place]), slack[:, 0], part)
             mask[part] = shifted >= statistic[place]
             largest = max(largest, float(self._bootstrap.sum_weights(mask)))
         return float(min(1.0, largest + self._beta))
+
+
+def _split(margin: float | Floats, models: Integers) -> list[tuple[Floats, Integers]]:
+    """Return blocks of models with their margins."""
+    margins = np.broadcast_to(margin, models.shape)
+    starts = range(0, max(1, len(models)), MODEL_BLOCK)
+    return [(margins[start : start + MODEL_BLOCK], models[start : start + MODEL_BLOCK]) for start in starts]
 
 
 def bound_regrets_from_below(test: BestTest, steps: int = MAX_STEPS) -> Floats:
@@ -578,7 +664,7 @@ def bound_regrets_from_below(test: BestTest, steps: int = MAX_STEPS) -> Floats:
     for _ in range(steps):
         if not len(rising):
             break
-        further = test.inequalities.test(bounds[rising], rising).rejected_margin
+        further = test.inequalities.find_rejected_margin(bounds[rising], rising)
         gained = further > bounds[rising] + test.inequalities.precision
         bounds[rising] = np.maximum(bounds[rising], further)
         rising = rising[gained]

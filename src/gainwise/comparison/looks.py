@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy
-from scipy.special import ndtr, ndtri
 
 from .._common import EARLIER_NAME
+from .._common.lazy import scipy, special
 from .._common.typing import Floats
 from .._common.validation import validate_integer, validate_ordered
 
@@ -85,7 +84,7 @@ def compute_spending(time: float, level: float) -> float:
     >>> round(compute_spending(0.5, 0.025), 5), compute_spending(1.0, 0.025)
     (0.00153, 0.025)
     """
-    return level if time >= 1 else 2 * float(ndtr(ndtri(level / 2) / math.sqrt(time)))
+    return level if time >= 1 else 2 * float(special.ndtr(special.ndtri(level / 2) / math.sqrt(time)))
 
 
 def compute_boundaries(times: Sequence[float], level: float) -> Floats:
@@ -105,7 +104,7 @@ def compute_boundaries(times: Sequence[float], level: float) -> Floats:
         increment = compute_spending(time, level) - spent
         spent += increment
         if look == 0:
-            boundaries[0] = -ndtri(increment)
+            boundaries[0] = -special.ndtri(increment)
         else:
             arguments = (scale, step, grid, density, increment)
             boundaries[look] = scipy.optimize.brentq(_exceed_increment, -8.0, 50.0, arguments, xtol=1e-10)
@@ -118,7 +117,7 @@ def compute_boundaries(times: Sequence[float], level: float) -> Floats:
 
 def _exceed_increment(z: float, scale: float, step: float, grid: Floats, density: Floats, increment: float) -> float:
     """Return by how much the probability to cross the boundary z first at this look exceeds the increment."""
-    return float(scipy.integrate.simpson(ndtr((grid - z * scale) / step) * density, x=grid)) - increment
+    return float(scipy.integrate.simpson(special.ndtr((grid - z * scale) / step) * density, x=grid)) - increment
 
 
 @lru_cache(maxsize=256)
@@ -127,7 +126,7 @@ def find_look_level(level: float, queries: int, looks: tuple[int, ...], earlier:
     if not looks:
         return level
     times = [min(number / looks[-1], 1.0) for number in (*earlier, queries)]
-    return float(ndtr(-compute_boundaries(times, level)[-1]))
+    return float(special.ndtr(-compute_boundaries(times, level)[-1]))
 
 
 def read_record(earlier: Any) -> dict[str, Any]:

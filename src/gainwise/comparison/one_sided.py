@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
-import scipy
-from scipy.special import betainc, betaincinv, nbdtrik, ndtr, owens_t, stdtrit
 
+from .._common.lazy import scipy, special
 from .._common.typing import Floats, Integers
 from .._common.validation import validate_choice
 from .bounds import DifferenceBounds, add_skewness, find_pair_freedom
@@ -53,8 +52,12 @@ def compute_binormal(first: Floats, second: Floats, correlation: float) -> Float
     h, k = (np.clip(np.where(z == 0, 1e-12, z), -BINORMAL_LIMIT, BINORMAL_LIMIT) for z in (first, second))
     rho = float(np.clip(correlation, -1 + 1e-12, 1 - 1e-12))
     root = np.sqrt(1 - rho**2)
-    total = (ndtr(h) + ndtr(k)) / 2 - owens_t(h, (k - rho * h) / (h * root)) - owens_t(k, (h - rho * k) / (k * root))
-    return np.asarray(np.clip(total - np.where(h * k < 0, 0.5, 0.0), 0.0, np.minimum(ndtr(h), ndtr(k))))
+    total = (
+        (special.ndtr(h) + special.ndtr(k)) / 2
+        - special.owens_t(h, (k - rho * h) / (h * root))
+        - special.owens_t(k, (h - rho * k) / (k * root))
+    )
+    return np.asarray(np.clip(total - np.where(h * k < 0, 0.5, 0.0), 0.0, np.minimum(special.ndtr(h), special.ndtr(k))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +134,7 @@ class PairErrors:
 
     def find_criticals(self, level: float) -> Floats:
         """Return the critical values of lower bounds that are each valid at a level, shape (metrics,)."""
-        return add_skewness(np.asarray(-stdtrit(self.freedom, level), dtype=np.float64), -self._skewness)
+        return add_skewness(np.asarray(-special.stdtrit(self.freedom, level), dtype=np.float64), -self._skewness)
 
     def find_joint_criticals(self, level: float) -> Floats:
         """Return the critical values of lower bounds of all metrics together."""
@@ -151,13 +154,13 @@ def find_joint_criticals(freedom: Floats, correlation: float, level: float) -> F
     if level < MIN_LEVEL:
         return np.full(freedom.shape, MAX_CRITICAL)
     if len(freedom) == 1:
-        return np.asarray(-stdtrit(freedom, level))
+        return np.asarray(-special.stdtrit(freedom, level))
 
     def compute_excess(z: float) -> float:
-        return float(2 * ndtr(-z) - compute_binormal(np.array(-z), np.array(-z), correlation)) - level
+        return float(2 * special.ndtr(-z) - compute_binormal(np.array(-z), np.array(-z), correlation)) - level
 
     z = scipy.optimize.brentq(compute_excess, 0.0, BINORMAL_LIMIT, xtol=1e-10)
-    return np.asarray(-stdtrit(freedom, float(ndtr(-z))))
+    return np.asarray(-special.stdtrit(freedom, float(special.ndtr(-z))))
 
 
 def find_support_factor(bounds: DifferenceBounds, confidence: float, power: float) -> float:
@@ -166,8 +169,8 @@ def find_support_factor(bounds: DifferenceBounds, confidence: float, power: floa
     The share of differing queries is at the lower quantile of its Jeffreys interval.
     """
     support = bounds.below + bounds.above
-    share = float(betaincinv(support + 0.5, bounds.units - support + 0.5, 1 - confidence).min())
-    rest = float(np.ceil(nbdtrik(power, MIN_QUERIES, share) - 1e-9)) if share > 0 else np.inf
+    share = float(special.betaincinv(support + 0.5, bounds.units - support + 0.5, 1 - confidence).min())
+    rest = float(np.ceil(special.nbdtrik(power, MIN_QUERIES, share) - 1e-9)) if share > 0 else np.inf
     return (MIN_QUERIES + rest) / bounds.units
 
 
@@ -189,7 +192,7 @@ def compute_ship_probability(
     if require == "gain" and margin > 0:
         highest = np.maximum(lowest, (errors.find_joint_criticals(level) * errors.error - difference) / scale)
     if len(lowest) == 1:
-        return float(ndtr(-highest[0]))
+        return float(special.ndtr(-highest[0]))
     # All normal errors exceed `lowest`, and some exceeds `highest`: they are not all between the two.
     (a, b), (c, d), correlation = lowest, highest, errors.correlation
     proven = compute_binormal(-a, -b, correlation)
@@ -207,7 +210,7 @@ def compute_ship_probability(
 def compute_support_chance(queries: Floats | float, share: Floats | float) -> Floats:
     """Return the probability that at least 30 of these queries differ, for a share of differing queries."""
     rest = np.maximum(np.asarray(queries, dtype=float) - MIN_QUERIES + 1, 1e-9)
-    return np.asarray(betainc(MIN_QUERIES, rest, share), dtype=np.float64)
+    return np.asarray(special.betainc(MIN_QUERIES, rest, share), dtype=np.float64)
 
 
 def find_least(is_sufficient: Callable[[float], bool], low: float, high: float) -> float | None:

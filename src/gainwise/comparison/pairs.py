@@ -2,20 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-import pandas as pd
 
-from .._common.typing import Floats
+from .._common.lazy import pandas as pd
+from .._common.typing import Bools, Floats, Integers
 from .bounds import remove_skewness
 from .estimates import MIN_QUERIES, ROUNDING
 from .flags import FEW_QUERIES
-from .inference import MAX_MODELS, BootstrapDraws, JointEstimate, Sample, two_step_test
+from .inference import MAX_MODELS, BootstrapDraws, JointEstimate, Sample, invert_t, two_step_test
 
 DISCORDANCE = "discordance"
+
+MAX_PAIRS = 500
+"""Pairs of models in JSON. With more, only the clearest ones are listed. `Comparison.pairs` contains all of them."""
+
+STEP_BLOCK = 65_536
+"""So many t-statistics are computed at a time in the step-down test, which fit into the cache of a processor."""
+
+
+Effects: TypeAlias = dict[str, dict[str, Any]]
+"""Columns of the table of pairs by metric."""
+
+
+class Pairs(NamedTuple):
+    """Pairs of models: the numbers of both, and the places of the pairs among all of them."""
+
+    first: Integers
+    second: Integers
+    places: Integers
+
+    @classmethod
+    def list_all(cls, models: int) -> Pairs:
+        """Return all pairs of so many models."""
+        first, second = np.triu_indices(models, 1)
+        return cls(first, second, np.arange(len(first)))
+
+    def take(self, which: Any) -> Pairs:
+        """Return some pairs."""
+        return Pairs(*(numbers[which] for numbers in self))
 
 
 def build_pairs(sample: Sample, names: tuple[str, str], *, common_scale: bool = False) -> pd.DataFrame:
@@ -23,25 +51,55 @@ def build_pairs(sample: Sample, names: tuple[str, str], *, common_scale: bool = 
 
     With a `common_scale` of the two metrics, it contains the discordance.
     """
-    panel, level = sample.panel, sample.alpha
-    joint = sample.joint(names)
-    effects, common = _build_effects(joint, level, sample.ranges), {}
-    conflicts = _build_conflicts(joint, [effects[metric]["p_adjusted"] for metric in names])
-    if not panel.counts(names).same:
-        shared = [(quantity, metric) for metric in names for quantity in ("difference", "lower", "upper", "p_adjusted")]
-        common = {f"common {quantity} {metric}": effects[metric][quantity] for quantity, metric in shared}
-        for metric in names:  # These estimates use different queries, so their levels add up.
-            effects |= _build_effects(sample.single(metric), level, sample.ranges, families=2)
+    pairs, joint = Pairs.list_all(len(sample.panel.models)), sample.joint(names)
+    effects, common = _build_primary_effects(sample, names, pairs, adjust_p_values(joint.bootstrap))
+    conflicts = _build_conflicts(joint, pairs, effects, common)
     columns: dict[str, Any] = {}
-    for metric in panel.metrics:
+    for metric in sample.panel.metrics:
         if metric not in names:
-            effects |= _build_effects(sample.single(metric), level, sample.ranges)
+            effects |= _build_effects(sample.single(metric), sample, pairs)
         columns |= {f"{quantity} {metric}": column for quantity, column in effects[metric].items()}
-    discordance = _build_discordance(sample, names) if common_scale else {}
-    return pd.DataFrame(conflicts | columns | common | discordance)
+    discordance = _build_discordance(sample, names, pairs) if common_scale else {}
+    return pd.DataFrame(conflicts | columns | _name_common(common) | discordance)
 
 
-def _build_discordance(sample: Sample, names: tuple[str, str]) -> dict[str, Any]:
+def build_clearest_pairs(sample: Sample, names: tuple[str, str], number: int) -> pd.DataFrame:
+    """Return rows of the table of all pairs, the clearest conflicts first, then the clearest differences.
+
+    The columns are those of both metrics. Only the adjusted p-values are computed for all pairs.
+    """
+    pairs, joint = Pairs.list_all(len(sample.panel.models)), sample.joint(names)
+    conflict, adjusted = _find_conflicts(joint, pairs), adjust_p_values(joint.bootstrap)
+    order = np.lexsort((np.where(conflict, adjusted.max(axis=0), 1.0), ~conflict))
+    pairs = pairs.take(order[:number])
+    effects, common = _build_primary_effects(sample, names, pairs, adjusted)
+    columns = {f"{quantity} {metric}": column for metric in names for quantity, column in effects[metric].items()}
+    return pd.DataFrame(_build_conflicts(joint, pairs, effects, common) | columns | _name_common(common))
+
+
+def _build_primary_effects(
+    sample: Sample, names: tuple[str, str], pairs: Pairs, adjusted: Floats
+) -> tuple[Effects, Effects]:
+    """Return the columns of two metrics, and those on their common queries if these are others.
+
+    `adjusted` are the `adjust_p_values` on common queries.
+    """
+    effects = _build_effects(sample.joint(names), sample, pairs, adjusted=adjusted)
+    if sample.panel.counts(names).same:
+        return effects, {}
+    own: Effects = {}
+    for metric in names:  # These estimates use different queries, so their levels add up.
+        own |= _build_effects(sample.single(metric), sample, pairs, families=2)
+    return own, effects
+
+
+def _name_common(common: Effects) -> dict[str, Any]:
+    """Return the columns on common queries."""
+    shown = ("difference", "lower", "upper", "p_adjusted")
+    return {f"common {name} {metric}": columns[name] for metric, columns in common.items() for name in shown}
+
+
+def _build_discordance(sample: Sample, names: tuple[str, str], pairs: Pairs) -> dict[str, Any]:
     """Return the difference under the second metric minus that under the first, as differences of one metric."""
     panel = sample.panel.select(names)
 
@@ -59,8 +117,8 @@ def _build_discordance(sample: Sample, names: tuple[str, str]) -> dict[str, Any]
     )
     (low, high), (other_low, other_high) = (sample.ranges[name] for name in names)
     ranges = {DISCORDANCE: (other_low - high, other_high - low)}
-    joint = Sample(gap, sample.alpha, sample.draws, sample.seed, ranges).joint((DISCORDANCE,))
-    effects = _build_effects(joint, sample.alpha, ranges)[DISCORDANCE]
+    gaps = Sample(gap, sample.alpha, sample.draws, sample.seed, ranges)
+    effects = _build_effects(gaps.joint((DISCORDANCE,)), gaps, pairs)[DISCORDANCE]
     further = {
         f"{DISCORDANCE} {quantity}": effects[quantity] for quantity in ("lower", "upper", "p_value", "p_adjusted")
     }
@@ -68,20 +126,23 @@ def _build_discordance(sample: Sample, names: tuple[str, str]) -> dict[str, Any]
 
 
 def _build_effects(
-    joint: JointEstimate, alpha: float, ranges: Mapping[str, tuple[float, float]], families: int = 1
-) -> dict[str, dict[str, Any]]:
-    """Return the columns of each metric, with one row per pair of models. `families` share the level (Bonferroni)."""
+    joint: JointEstimate, sample: Sample, pairs: Pairs, families: int = 1, adjusted: Floats | None = None
+) -> Effects:
+    """Return the columns of each metric, with one row per pair of models.
+
+    `families` share the level (Bonferroni). `adjusted` are the `adjust_p_values` of the estimate.
+    """
     panel, estimated, bootstrap = joint
-    first, second = np.triu_indices(len(panel.models), 1)
-    bounds, p_values = bootstrap.bound_pairs(alpha / families), bootstrap.bounds.p_values
-    two_sided = np.minimum(1.0, 2 * np.minimum(p_values, p_values.transpose(0, 2, 1)))
-    adjusted = np.minimum(1.0, families * adjust_p_values(bootstrap))
+    first, second, places = pairs
+    bounds = bootstrap.bounds.select(second, first)
+    one_sided = np.minimum(bounds.p_values, bounds.reverse().p_values)
+    adjusted = adjust_p_values(bootstrap) if adjusted is None else adjusted
+    lowest, highest = bootstrap.bound_pairs(sample.alpha / families, (second, first), (first, second))
     effects = {}
     for row, metric in enumerate(panel.metrics):
         difference = panel.in_unit(metric, estimated.difference[row, second, first])
-        low, high = ranges[metric]
-        lower, upper = bounds[row, second, first], -bounds[row, first, second]
-        ends = panel.in_unit(metric, lower), panel.in_unit(metric, upper)
+        low, high = sample.ranges[metric]
+        ends = panel.in_unit(metric, lowest[row]), panel.in_unit(metric, -highest[row])
         lower, upper = clip_intervals(difference, *ends, low - high, high - low)
         wins, losses = estimated.wins[row, second, first], estimated.wins[row, first, second]
         effects[metric] = {
@@ -91,31 +152,41 @@ def _build_effects(
             "wins": wins,
             "ties": estimated.queries - wins - losses,
             "losses": losses,
-            "p_value": two_sided[row, first, second],
-            "p_adjusted": adjusted[row, first, second],
+            "p_value": np.minimum(1.0, 2 * one_sided[row]),
+            "p_adjusted": np.minimum(1.0, families * adjusted[row, places]),
         }
     return effects
 
 
-def _build_conflicts(joint: JointEstimate, adjusted: Sequence[Floats]) -> dict[str, Any]:
-    """Return the pairs of models, and the columns about conflicts of two metrics, from their adjusted p-values."""
-    estimated, models = joint.estimated, joint.panel.models
-    first, second = np.triu_indices(len(models), 1)
-    sign = np.sign(estimated.difference[:, first, second])
-    conflict = sign[0] * sign[1] < 0
-    p_value = find_conflict_p_values(joint)[first, second]
-    support = estimated.support[:, first, second]
+def _find_conflicts(joint: JointEstimate, pairs: Pairs) -> Bools:
+    """Return whether two metrics prefer different models of each pair."""
+    sign = np.sign(joint.estimated.difference[:, pairs.first, pairs.second])
+    return np.asarray(sign[0] * sign[1] < 0)
+
+
+def _build_conflicts(joint: JointEstimate, pairs: Pairs, effects: Effects, common: Effects) -> dict[str, Any]:
+    """Return the pairs of models, and the columns about conflicts of two metrics, from the effects on their queries."""
+    models, conflict = joint.panel.models, _find_conflicts(joint, pairs)
+    below = joint.estimated.below
+    support = below[:, pairs.first, pairs.second] + below[:, pairs.second, pairs.first]
     least = support.min(axis=0)
     flag = np.select(
         [support.max(axis=0) == 0, least < MIN_QUERIES, least < FEW_QUERIES], ["identical", "few", "thin"], default=""
     ).astype(object)
-    pair = {"model_x": [models[k] for k in first], "model_y": [models[j] for j in second]}
-    tests = {"conflict": conflict, "p_value": p_value, "p_adjusted": np.where(conflict, np.maximum(*adjusted), 1.0)}
-    return pair | tests | {"differing": least, "flag": flag}
+    adjusted = np.maximum(*((common or effects)[metric]["p_adjusted"] for metric in joint.panel.metrics))
+    return {
+        "model_x": [models[k] for k in pairs.first],
+        "model_y": [models[j] for j in pairs.second],
+        "conflict": conflict,
+        "p_value": find_conflict_p_values(joint, pairs),
+        "p_adjusted": np.where(conflict, adjusted, 1.0),
+        "differing": least,
+        "flag": flag,
+    }
 
 
-def find_conflict_p_values(joint: JointEstimate) -> Floats:
-    """Return p-values of a sign conflict of two metrics, shape (M, M), symmetric.
+def find_conflict_p_values(joint: JointEstimate, pairs: Pairs) -> Floats:
+    """Return p-values of a sign conflict of two metrics for pairs of models.
 
     The claim that X is better than Y under one metric *and* Y is better than X under the other requires both, so its
     p-value is the larger of the two one-sided p-values. The smaller one of the two directions is used, the observed one
@@ -128,9 +199,12 @@ def find_conflict_p_values(joint: JointEstimate) -> Floats:
     Gail & Simon (1985), "Testing for qualitative interactions between treatment effects and patient subsets",
     Biometrics 41.
     """
-    first, second = joint.bootstrap.bounds.p_values
-    one_way = np.maximum(first, second.T)
-    return np.asarray(np.minimum(1.0, np.minimum(one_way, one_way.T) * np.where(find_covariances(joint) < 0, 2, 1)))
+    bounds = joint.bootstrap.bounds.select(pairs.first, pairs.second)
+    first, second = bounds.p_values
+    reversed_first, reversed_second = bounds.reverse().p_values
+    one_way = np.minimum(np.maximum(first, reversed_second), np.maximum(reversed_first, second))
+    is_negative = find_covariances(joint)[pairs.first, pairs.second] < 0
+    return np.asarray(np.minimum(1.0, one_way * np.where(is_negative, 2, 1)))
 
 
 def find_covariances(joint: JointEstimate) -> Floats:
@@ -144,7 +218,7 @@ def find_covariances(joint: JointEstimate) -> Floats:
 
 
 def adjust_p_values(bootstrap: BootstrapDraws) -> Floats:
-    """Return two-sided p-values of all pairs and metrics, adjusted for their number, shape (metrics, M, M), symmetric.
+    """Return two-sided p-values of all pairs and metrics, adjusted for their number, shape (metrics, pairs).
 
     They are those of the step-down max-T of Romano & Wolf (2005), or of the single step above `MAX_MODELS` models. The
     interval of `bound_pairs` excludes 0 only if the p-value is at most its level. Rare pairs, and all pairs if a recipe
@@ -154,68 +228,89 @@ def adjust_p_values(bootstrap: BootstrapDraws) -> Floats:
     ----------
     Romano & Wolf (2005), "Exact and approximate stepdown methods for multiple hypothesis testing", JASA 100(469).
     """
-    bounds, (metrics, models, _) = bootstrap.bounds, bootstrap.values.shape
-    p_values = bounds.p_values
-    single = np.minimum(p_values, p_values.transpose(0, 2, 1)) * metrics * models * (models - 1)
-    if not (bounds.decides and bounds.has_repeats):
-        return np.asarray(np.minimum(1.0, single))
-    rare_share, rare = bounds.rare_share, bounds.is_rare
+    metrics, models, _ = bootstrap.values.shape
+    pairs = Pairs.list_all(models)
+    bounds = bootstrap.bounds.select(pairs.first, pairs.second)
+    single = np.ones(bounds.error.shape)
+    rare, corrects = bounds.is_rare, not (bounds.decides and bounds.has_repeats)
+    if (some := rare.any(axis=0) | corrects).any():
+        part = bootstrap.bounds.select(pairs.first[some], pairs.second[some])
+        single[:, some] = np.minimum(part.p_values, part.reverse().p_values) * metrics * models * (models - 1)
+    if corrects:
+        return np.minimum(1.0, single)
+    rare_share = bounds.rare_share
     t = np.divide(bounds.difference, bounds.error, out=np.zeros_like(bounds.error), where=bounds.error > 0)
-    statistic = remove_skewness(t, -bounds.skewness)
-    statistic = np.where(rare, 0.0, np.maximum(statistic, statistic.transpose(0, 2, 1)))
-    adjusted = _step_down(bootstrap, statistic) if rare_share < 1 else np.ones_like(statistic)
+    statistic = np.maximum(remove_skewness(t, -bounds.skewness), remove_skewness(-t, bounds.skewness))
+    statistic[rare] = 0.0
+    adjusted = _adjust_statistics(bootstrap, pairs, statistic) if rare_share < 1 else np.ones_like(statistic)
     return np.minimum(1.0, np.where(rare, single / (rare_share or 1.0), adjusted / max(1 - rare_share, 1e-9)))
 
 
-def _step_down(bootstrap: BootstrapDraws, statistic: Floats) -> Floats:
-    """Return the p-values of max-T, in steps from the largest statistic, shape (metrics, M, M)."""
-    models, p_values = statistic.shape[1], np.ones_like(statistic)
-    if models > MAX_MODELS:
+def _adjust_statistics(bootstrap: BootstrapDraws, pairs: Pairs, statistic: Floats) -> Floats:
+    """Return the p-values of max-T of all pairs, in steps from the largest statistic, shape (metrics, pairs)."""
+    if bootstrap.values.shape[1] > MAX_MODELS:
         largest = np.sort(bootstrap.max_t.max(axis=(0, 1)))
         number = len(largest) - np.searchsorted(largest, statistic)
         return np.asarray((1 + number) / (len(largest) + 1))
-    places = [(row, k, j) for row in range(len(statistic)) for k in range(models) for j in range(k + 1, models)]
-    places.sort(key=lambda place: statistic[place])
-    largest = np.zeros(bootstrap.draws)
-    for row, k, j in places:  # The maximum is over this pair and all pairs with smaller statistics.
-        np.maximum(largest, np.abs(bootstrap.compute_t(row, k, j)), out=largest)
-        p_values[row, k, j] = (1 + np.count_nonzero(largest >= statistic[row, k, j])) / (len(largest) + 1)
-    highest = 0.0
-    for row, k, j in reversed(places):
-        highest = max(highest, float(p_values[row, k, j]))
-        p_values[row, k, j] = p_values[row, j, k] = highest
-    return p_values
+    order, draws = np.argsort(statistic, axis=None, kind="stable"), bootstrap.draws
+    ordered, fixed = statistic.ravel()[order], bootstrap.factor is None
+    limits = invert_t(ordered, bootstrap.estimated.freedom) if fixed else ordered
+    counts, largest = np.empty(len(order)), np.zeros(draws)
+    step = max(1, STEP_BLOCK // draws)
+    for start in range(0, len(order), step):
+        part = slice(start, start + step)
+        rows, places = np.divmod(order[part], len(pairs.places))
+        t = bootstrap.compute_pair_t(rows, pairs.first[places], pairs.second[places])
+        for place, (values, limit) in enumerate(zip(t, limits[part], strict=True), start):
+            np.maximum(values, largest, out=largest)  # The maximum over this pair and all with smaller statistics.
+            counts[place] = np.count_nonzero(largest >= limit)
+    p_values = np.empty(len(order))
+    p_values[order] = np.maximum.accumulate(((1 + counts) / (draws + 1))[::-1])[::-1]
+    return p_values.reshape(statistic.shape)
 
 
-def build_leaderboard(sample: Sample, metrics: Sequence[str] | None = None) -> pd.DataFrame:
-    """Rank the models under every metric. `Comparison.standings` describes the columns."""
-    names = sample.panel.metrics if metrics is None else metrics
-    tables = [_rank_models(sample.single(metric), sample.alpha, sample.ranges[metric]) for metric in names]
+def build_leaderboard(
+    sample: Sample, metrics: Sequence[str] | None = None, *, with_regrets: bool = True
+) -> pd.DataFrame:
+    """Rank the models under every metric. `Comparison.standings` describes the columns.
+
+    Regrets, and which models may be best, require the comparison of all pairs.
+    """
+    tables = []
+    for metric in sample.panel.metrics if metrics is None else metrics:
+        single, value_range = sample.single(metric, pairs=with_regrets), sample.ranges[metric]
+        columns = _rank_models(single, sample.alpha, value_range)
+        if with_regrets:
+            columns |= _bound_regrets(single, sample.alpha, value_range[1] - value_range[0])
+        tables.append(pd.DataFrame(columns).sort_values("rank", kind="stable", ignore_index=True))
     return pd.concat(tables, ignore_index=True)
 
 
-def _rank_models(single: JointEstimate, alpha: float, value_range: tuple[float, float]) -> pd.DataFrame:
+def _rank_models(single: JointEstimate, alpha: float, value_range: tuple[float, float]) -> dict[str, Any]:
     panel, estimated, bootstrap = single
     mean = panel.in_unit(panel.metrics[0], estimated.mean[0])
     half = bootstrap.compute_mean_half_widths(0, alpha)
     lower, upper = clip_intervals(mean, mean - half, mean + half, *value_range)
-    difference, (bounds,) = estimated.difference[0], bootstrap.bound_pairs(alpha)
-    table = pd.DataFrame(
-        {
-            "metric": panel.metrics[0],
-            "model": list(panel.models),
-            "rank": 1 + (difference > 0).sum(axis=1),
-            "queries": panel.queries,
-            "mean": mean,
-            "lower": lower,
-            "upper": upper,
-            "regret": np.maximum(0.0, difference.max(axis=1)),
-            "regret_lower": np.maximum(0.0, bounds.max(axis=1)),
-            "regret_upper": np.clip(-bounds.min(axis=0), 0.0, value_range[1] - value_range[0]),
-            "may_be_best": two_step_test(estimated, bootstrap, alpha / 2).not_rejected,
-        }
-    )
-    return table.sort_values("rank", kind="stable", ignore_index=True)
+    return {
+        "metric": panel.metrics[0],
+        "model": list(panel.models),
+        "rank": 1 + (estimated.difference[0] > 0).sum(axis=1),
+        "queries": panel.queries,
+        "mean": mean,
+        "lower": lower,
+        "upper": upper,
+    }
+
+
+def _bound_regrets(single: JointEstimate, alpha: float, largest: float) -> dict[str, Any]:
+    _, estimated, bootstrap = single
+    (bounds,) = bootstrap.bound_pairs(alpha)
+    return {
+        "regret": np.maximum(0.0, estimated.difference[0].max(axis=1)),
+        "regret_lower": np.maximum(0.0, bounds.max(axis=1)),
+        "regret_upper": np.clip(-bounds.min(axis=0), 0.0, largest),
+        "may_be_best": two_step_test(estimated, bootstrap, alpha / 2).not_rejected,
+    }
 
 
 def clip_intervals(
@@ -227,8 +322,3 @@ def clip_intervals(
     """
     lower, upper = np.maximum(np.minimum(end, other), lowest), np.minimum(np.maximum(end, other), highest)
     return np.minimum(middle, lower), np.maximum(middle, upper)
-
-
-def select_clearest_pairs(pairs: pd.DataFrame, number: int) -> pd.DataFrame:
-    """Return a number of pairs, the clearest conflicts first, then the clearest differences."""
-    return pairs.sort_values(["conflict", "p_adjusted"], ascending=[False, True], kind="stable").head(number)

@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
-import pandas as pd
-import scipy
 
+from .._common.lazy import pandas as pd
+from .._common.lazy import scipy
 from .._common.text import TextResult, format_amount, join_names, pluralize, printable
 from .._common.typing import Floats
 from .._common.validation import validate_choice, validate_integer, validate_real

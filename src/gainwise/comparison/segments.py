@@ -8,8 +8,8 @@ from html import escape
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
+from .._common.lazy import pandas as pd
 from .._common.text import TextResult, format_confidence, join_names, pluralize, printable, round_bound
 from .._common.typing import Bools
 from .estimates import MIN_QUERIES

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import pandas as pd
-import scipy
 
 from .._common.arrays import nearest
+from .._common.lazy import pandas as pd
+from .._common.lazy import scipy
 from .._common.text import TextResult, format_confidence, join_names, pluralize
 from .._common.typing import Floats, Integers
 from ..evaluation.evaluator import Evaluator

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from .._common.arrays import nearest, scale_weights
+from .._common.lazy import pandas as pd
 from .._common.typing import Bools, Floats, Integers
 from .._common.validation import validate_integer
 from ..judgments import Judgments

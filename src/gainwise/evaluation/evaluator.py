@@ -190,7 +190,7 @@ class Evaluator:
             group.evaluate(self.judgments, scores, self._threads, per_query)
         return per_query
 
-    def mean(self, scores: Numbers) -> dict[str, float]:
+    def mean(self, scores: Predicted) -> dict[str, float]:
         """Return the means of `evaluator(scores).mean` without the values of the queries.
 
         The memory for the values is kept for the next call, which is faster if there are millions of queries.

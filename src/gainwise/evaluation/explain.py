@@ -7,9 +7,9 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from .._common.arrays import numbers
+from .._common.lazy import pandas as pd
 from .._common.text import join_names
 from .._common.validation import validate_integer
 from ..judgments import Judgments, NegativeLabels

@@ -12,10 +12,10 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Annotated, Any
 
 import numpy as np
-import pandas as pd
 from pydantic import Field, model_validator
 
 from .._common.arrays import find_best
+from .._common.lazy import pandas as pd
 from .._common.text import natural_order, printable
 from .._common.typing import Floats
 from .._common.validation import validate_integer

@@ -11,10 +11,10 @@ from statistics import fmean, median
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from .._common import cached_property
 from .._common.arrays import nearest, scale_weights
+from .._common.lazy import pandas as pd
 from .._common.text import as_text, describe_missing, join_names, natural_order, pluralize, printables
 from .._common.typing import Bools, Features, Floats, TrainedModel
 from .._common.validation import validate_integer

@@ -22,9 +22,9 @@ that are not finite (bounds from a single query) are null.
 - ``leaderboard``: object by model of, for each metric M, ``M``, ``M rank``, ``M lower``, ``M upper``, ``M queries``.
 - ``winners``: object by metric.
 - ``verdict``: object, see `Verdict`. ``text`` is its paragraph.
-- ``pairs``: list of objects, see `Comparison.pairs`: the 500 clearest conflicts and differences, if there are more.
-  ``pairs_left_out``: how many pairs are left out. ``flags`` of a verdict have at most 50 pairs each, and
-  ``pairs_left_out``.
+- ``pairs``: list of objects, see `Comparison.pairs`. If there are more than 500 pairs, the 500 clearest conflicts and
+  differences, with the columns of the primary metrics only. ``pairs_left_out``: how many pairs are left out. ``flags``
+  of a verdict have at most 50 pairs each, and ``pairs_left_out``.
 - ``why``: object of ``pair`` (first, second), ``reason``, and ``attribution`` (see `Attribution.to_dict`, or null).
 - ``contradictions``: object of ``count`` and ``queries``, the strongest of them: a list of objects, see
   `contradictory_queries`.
@@ -58,7 +58,7 @@ from .._common.theme import DARK, LIGHT, scoped, table_cell
 from .._common.validation import validate_integer, validate_output
 from .._kernel.config import find_library
 from .sections import TEMPLATES, build_chart, build_sections, get_environment
-from .tables import MAX_PAIRS, build_chart_table, build_details, build_leaderboard, describe_leaders, list_notes
+from .tables import build_chart_table, build_details, build_leaderboard, describe_leaders, list_notes
 
 if TYPE_CHECKING:
     import datetime
@@ -354,7 +354,7 @@ def build_document(content: Content, queries: int = 50) -> dict[str, Any]:
         "pairs_left_out": 0,
         "segments": None,
         "selected": None,
-        **comparison.to_dict(MAX_PAIRS),
+        **comparison.to_dict(all_pairs=False),
         "settings": asdict(comparison.settings),
         "why": None if pair is None else {"pair": pair[:2], "reason": pair.reason, "attribution": content.attribution},
         "contradictions": None,
@@ -367,7 +367,7 @@ def build_document(content: Content, queries: int = 50) -> dict[str, Any]:
     }
     if comparison.primary is not None:
         limit_flags(document["verdict"])
-        document["pairs_left_out"] = len(comparison.pairs) - len(document["pairs"])
+        document["pairs_left_out"] = comparison._pair_count - len(document["pairs"])
     for segment in (document["segments"] or {"segments": ()})["segments"]:
         if segment["verdict"] is not None:
             limit_flags(segment["verdict"])

@@ -24,7 +24,6 @@ from .._common.text import (
 )
 from ..comparison.baseline import rank_candidates
 from ..comparison.flags import format_range
-from ..comparison.pairs import select_clearest_pairs
 from ..comparison.verdict import SAMPLE, describe_agreement, describe_losses
 from .chart import SIGNS, STAR
 
@@ -40,8 +39,8 @@ if TYPE_CHECKING:
     from .chart import Chart, Row
     from .content import Content
 
-MAX_PAIRS, MAX_SHOWN_PAIRS = 500, 100
-"""Pairs of models in JSON, and in the table of a report. `Comparison.pairs` contains all of them."""
+MAX_SHOWN_PAIRS = 100
+"""Pairs of models in the table of a report. `Comparison.pairs` contains all of them."""
 
 MAX_MODELS = 200
 """Models in the table of a report. Its JSON contains all of them."""
@@ -282,8 +281,8 @@ def _add_random_order(columns: Sequence[Column], chance: Mapping[str, Mapping[st
 def _build_pairs(content: Content) -> Detail:
     """Return pairs of models, the clearest conflicts first: both differences with intervals, p-value, counts."""
     comparison, verdict = content.comparison, content.comparison.verdict
-    table = select_clearest_pairs(comparison.pairs, MAX_SHOWN_PAIRS)
-    number, sentences = len(comparison.pairs), []
+    table = comparison._clearest_pairs.head(MAX_SHOWN_PAIRS)
+    number, sentences = comparison._pair_count, []
     if len(comparison.models) > 2:
         sentences.append(
             "The tests of all pairs are adjusted for their number, so they show less than the verdict, which only "

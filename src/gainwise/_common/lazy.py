@@ -1,0 +1,26 @@
+"""pandas and SciPy, imported when they are first used. Importing them takes longer than a small comparison."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__all__ = ["pandas", "scipy", "special"]
+
+
+class _Module:
+    """A module that is imported when an attribute of it is used."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        return getattr(import_module(self._name), attribute)
+
+
+if TYPE_CHECKING:
+    import pandas
+    import scipy
+    from scipy import special
+else:
+    pandas, scipy, special = map(_Module, ("pandas", "scipy", "scipy.special"))
