@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.posix]
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("get_started", "guides", "concepts", "background", "reference")
