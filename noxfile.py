@@ -37,6 +37,7 @@ OLDEST = (
     *("-W", "ignore:numpy.ufunc size changed:RuntimeWarning"),
     *("--ignore=tests/report", "--ignore=tests/comparison/test_calibration.py"),  # They hardly depend on versions.
     *("--ignore=tests/test_docs.py", "--ignore=tests/test_examples.py", "--ignore=tests/test_readme.py"),
+    "--ignore=tests/test_docs_blocks.py",
     # LightGBM 4.3 and XGBoost 2.1 do not train with Dask 2024.12.
     "--ignore=tests/dask/test_cluster.py",
     # CatBoost 1.2 counts and predicts the rounds of continued models differently, and checks its data in another order.

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.posix]
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("get_started", "guides", "concepts", "background", "reference")
@@ -37,7 +37,7 @@ INSTALLED = {
     *sys.stdlib_module_names,
 }
 """Modules that `[all]` installs. A page that needs another one names its installation first."""
-DISTRIBUTIONS = {"optuna_integration": "optuna-integration", "pytrec_eval": "pytrec_eval-terrier"}
+DISTRIBUTIONS = {"optuna_integration": "optuna-integration"}
 COMMANDS = {"gainwise": f'{sys.executable} -m gainwise "$@"', "python": f'{sys.executable} "$@"', "pip": "true"}
 MARK = "=== output of block {} ==="
 PAGE_IDS = [str(page.relative_to(ROOT)) for page in PAGES]
@@ -63,16 +63,16 @@ def imported_modules(code):
 
 def write_program(page, directory):
     """Write the blocks of a page as one program. A block of text is the output of the block before it."""
-    parts = ["import subprocess", "from pathlib import Path"]
+    parts = ["import pathlib as _pathlib, subprocess as _subprocess"]  # names that pages do not use
     for number, (language, code, before) in enumerate(read_blocks(page)):
         parts.append(f"print({MARK.format(number)!r}, flush=True)")
         file_name = FILE_NAME.search(before)
         if file_name:
-            parts.append(f"Path({file_name[1]!r}).write_text({code!r})")
+            parts.append(f"_pathlib.Path({file_name[1]!r}).write_text({code!r})")
         if language == "python" and not file_name:
             parts.append(code)
         elif language == "sh":
-            parts.append(f"subprocess.run(['bash', '-euo', 'pipefail', '-c', {code!r}], check=True)")
+            parts.append(f"_subprocess.run(['bash', '-euo', 'pipefail', '-c', {code!r}], check=True)")
     program = directory / "page.py"
     program.write_text("\n".join(parts), encoding="utf-8")
     return program

@@ -66,8 +66,6 @@ def describe_all(studies: dict[str, Any]) -> dict[str, str]:
     """Return sentences about all datasets, which depend on their results."""
     changed = {name: study for name, study in studies.items() if study["choices"][GAIN]["winner_changes"]}
     same = len(studies) - len(changed)
-    by_unjudged = [studies[name]["choices"][CHOICES["unjudged"]]["winner_changes"] for name in ("dl19", "dl20")]
-    best = "does not change" if not any(by_unjudged) else "changes" if all(by_unjudged) else "changes in one year"
     stops = [study["stopping"][metric] for study in studies.values() if "stopping" in study for metric in METRICS]
     worst = max(stops, key=lambda row: row["mean"])
     selections = [study["selection"] for study in studies.values() if "selection" in study]
@@ -75,7 +73,6 @@ def describe_all(studies: dict[str, Any]) -> dict[str, str]:
     return {
         "same_winners": f"on {same} of {len(studies)} datasets" if same < len(studies) else f"on all {same} datasets",
         "stop_worst": format_interval(worst).removeprefix("+"),
-        "unjudged_winner": f"The best system {best}.",
         "changed_winners": " ".join(describe_changed(NAMES_OF_STUDIES[name], study) for name, study in changed.items()),
         "selections_by_gain": format_range(shares["the_other_gain"]),
         "selections_by_seed": format_range(shares["another_seed"]),
@@ -105,7 +102,6 @@ def describe_cranfield(study: dict[str, Any]) -> dict[str, str]:
     return {
         "cranfield_missed": f"{counts['relevant_not_retrieved']:,}",
         "cranfield_judgments": f"{counts['judgments']:,}",
-        "cranfield_empty": str(counts["queries_without_retrieved_relevant"]),
     }
 
 
@@ -115,7 +111,6 @@ def describe_survey() -> dict[str, str]:
     rows = list(results["collections"].values())
     bounds = np.array([row["two_rankings"][str(CUTOFF)] for row in rows])
     grades = np.array([row["properties"]["positive grades"] for row in rows])
-    without = np.array([row["queries_without_conflict"][str(CUTOFF)] / row["queries"] for row in rows])
     by_property = {row["property"]: row for row in results["correlations"]}
     within = [row for row in results["correlations_of_two_grades"] if row["property"] != "positive grades"]
     clear = [row["property"] for row in within if row["lower"] * row["upper"] > 0]
@@ -136,8 +131,6 @@ def describe_survey() -> dict[str, str]:
         "survey_within": describe_clear(clear, int((grades == 2).sum())),
         "survey_news_grades": span([row["two_rankings"][str(CUTOFF)] for row in news]),
         "survey_news_published": span(published),
-        "survey_without": f"{100 * without.min():.0f} to {100 * without.max():.0f} %",
-        "survey_without_median": f"{100 * np.median(without):.0f} %",
         "survey_table": format_survey(rows),
         "survey_correlations": format_correlations(results),
         "survey_findings": format_findings(rows),
@@ -216,10 +209,6 @@ def describe_runs(study: dict[str, Any]) -> dict[str, str]:
     return {
         "runs": str(study["runs"]),
         "systems": str(study["configurations"]),
-        "may_be_best": str(study["verdict"]["may_be_best_under_both"]),
-        "kind": study["verdict"]["kind"],
-        "discordance": f"{study['discordance']['median']:.4f}",
-        "discordance_largest": f"{study['discordance']['largest']:.3f}",
         "needed_100": f"{STANDARD_ERRORS * spread / 100**0.5:.3f}",
         "needed_10000": f"{STANDARD_ERRORS * spread / 10_000**0.5:.4f}",
     }

@@ -30,38 +30,28 @@ def describe_release() -> dict[str, str]:
     counts, queries, selected = results["data"], results["queries"], results["selected"]
     whole = results["random_split"]["queries"]
     final = results["decisions"][-1]
-    ndcg = results["differences"]["ndcg_linear@10"]
     figures = {
         "judgments": f"{counts['judgments']:,}",
         "queries": f"{counts['queries']:,}",
         "movies": f"{counts['movies']:,}",
-        "unknown": str(counts["judgments_of_unknown_movies"]),
-        "unknown_relevant": str(counts["relevant_judgments_of_unknown_movies"] or "None"),
         "features": str(len(results["features"])),
-        "fields": str(sum(name.startswith("bm25_") for name in results["features"])),
         "production_features": str(len(results["production_features"])),
         "test_queries": f"{queries['test']:,}",
         "train_queries": f"{queries['train']:,}",
         "validation_queries": f"{queries['validation']:,}",
         "removed": f"{sum(whole.values()) - sum(queries.values()):,}",
         "leaks": describe_leaks(results["random_split"]["check"]),
-        "identified": "`" + "`, `".join(results["identify"]["text"].splitlines()[:1]) + "`",
         "candidates": str(len(results["candidates"])),
         "seeds": str(results["seeds"]),
         "selected": f"{selected['candidate']}, seed {selected['seed']}",
         "decision": shorten(final["text"]),
         "directors": f"{results['directors']:,}",
-        "larger_error": f"{ndcg['clustered_error'] / ndcg['standard_error']:.2f}",
         "decision_with_clusters": results["decision_with_clusters"]["decision"],
         "margin": f"{results['margin']:g}",
         "selected_by_seed": f"{100 * results['selection']['another_candidate_by_another_seed']:.0f} %",
         "verdict": describe_verdict(results["among_candidates"], len(results["candidates"])),
         "candidates_table": format_candidates(results),
-        "sizes_table": format_sizes(results["decisions"]),
-        "segments_table": format_segments(results["segments"]),
     }
-    for name in ("map", "mrr"):
-        figures[f"stop_{name}"] = format_estimate(results["stopping"]["ndcg_linear@10"][f"loss_if_{name}_stops"])
     for short, metric in METRICS.items():
         difference = results["differences"][metric]
         old = results["production_means"][metric]
@@ -136,11 +126,6 @@ def format_signed(value: float) -> str:
     return f"{'−' if value < 0 else '+'}{abs(value):.4f}"
 
 
-def format_estimate(row: dict[str, float]) -> str:
-    """Return a mean with its half-width."""
-    return f"{format_signed(row['mean'])} ± {row['half_width']:.4f}"
-
-
 def format_candidates(results: dict[str, Any]) -> str:
     """Return the table of the best configurations and production."""
     lines = ["| Configuration | NDCG@10 | MAP | MRR |", "|---|---:|---:|---:|"]
@@ -150,25 +135,3 @@ def format_candidates(results: dict[str, Any]) -> str:
         lines.append(f"| {name} | {' | '.join(cells)} |")
     old = [f"{results['production_means'][metric]:.4f}" for metric in METRICS.values()]
     return "\n".join([*lines, f"| production | {' | '.join(old)} |"])
-
-
-def format_sizes(decisions: list[dict[str, Any]]) -> str:
-    """Return the table of decisions by number of queries."""
-    lines = ["| Queries | Difference of NDCG@10 | MRR | Decision |", "|---:|---:|---:|---|"]
-    for row in decisions:
-        means = [format_signed(row["means"][metric]) for metric in ("ndcg_linear@10", "mrr")]
-        lines.append(f"| {row['queries']:,} | {means[0]} | {means[1]} | {row['decision']} |")
-    return "\n".join(lines)
-
-
-def format_segments(segments: list[dict[str, Any]]) -> str:
-    """Return the table of segments."""
-    lines = ["| Segment | Queries | Difference of NDCG@10 | MRR | Gate in the segment |", "|---|---:|---:|---:|---|"]
-    for row in segments:
-        cells = []
-        for metric in ("ndcg_linear@10", "mrr"):
-            difference = row["differences"][metric]
-            half = norm.ppf(0.975) * difference["standard_error"]
-            cells.append(f"{format_signed(difference['mean'])} ± {half:.4f}")
-        lines.append(f"| {row['segment']} | {row['queries']:,} | {cells[0]} | {cells[1]} | {row['decision']} |")
-    return "\n".join(lines)
