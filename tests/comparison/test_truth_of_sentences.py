@@ -197,7 +197,7 @@ def test_the_number_of_candidates_of_the_search_is_stated(selected):
 
 @pytest.mark.parametrize("name", ["bad third model", "one clear winner"])
 @pytest.mark.parametrize("metrics", [(X, Y), (X,)])
-def test_a_search_on_these_queries_recommends_nothing(name, metrics):
+def test_a_search_on_these_queries_recommends_nothing(name, metrics, tmp_path):
     values, _ = sample_of(name, 0)
     models = list("ABC")[: values[X].shape[1]]
     comparison = gw.Comparison({metric: values[metric] for metric in metrics}, models, searched=30, draws=400)
@@ -209,6 +209,11 @@ def test_a_search_on_these_queries_recommends_nothing(name, metrics):
     assert not any(row.starred for row in chart.rows)
     for metric in metrics:
         assert re.search(rf"\b{comparison.winners[metric]}\b", headline)
+    if len(metrics) == 2:
+        kinds = np.arange(len(values[X])) % 2
+        parts = gw.Comparison({**values}, models, searched=30, draws=400, segments=kinds)
+        page = parts.to_html(tmp_path / "r.html").read_text("utf-8")
+        assert not re.search(r"Safest of|Choose |★<", page)
     # All candidates of a search are compared, so the simultaneous bounds cover it.
     whole = gw.Comparison({metric: values[metric] for metric in metrics}, models, searched=len(models), draws=400)
     assert "Leading" not in as_text(whole.content.chart.headline)

@@ -238,10 +238,15 @@ class Verdict(Settings, Scope, TextResult):
         return any(flag.code == "identical models" and len(flag.pairs) == pairs for flag in self.flags)
 
     @property
+    def is_open(self) -> bool:
+        """Whether no model is recommended, whatever the bounds are."""
+        return self.searched is not None or bool(self.describe_obstacle({}))
+
+    @property
     def named_choice(self) -> str | None:
         """The safe choice if the first sentence names it, because its loss is bounded or it is the best, or None."""
         is_unbounded = self.are_identical or math.isinf(self.safe_regret_upper)
-        if self.searched or self.describe_obstacle({}) or (is_unbounded and self.kind != "agree"):
+        if self.is_open or (is_unbounded and self.kind != "agree"):
             return None
         return self.safe_choice
 
@@ -438,8 +443,14 @@ def describe_agreement(verdict: Verdict, names: Mapping[str, str]) -> str:
         return f"{question} Yes: {_describe_conflict(verdict, names)}"
     if verdict.kind == "agree":
         return f"{question} No: {names[verdict.winners[verdict.metrics[0]]]} is best by both."
-    possible = f"{len(verdict.common_best)} of {len(verdict.models)} {verdict.unit}s may be best by both"
-    return f"{question} Not shown: {possible} ({format_confidence(verdict.alpha)})."
+    return f"{question} Not shown: {describe_possible(verdict)}"
+
+
+def describe_possible(verdict: Verdict) -> str:
+    """Return how many models may be best under both metrics, without a recommendation."""
+    number = len(verdict.common_best)
+    subject = f"{number} of {len(verdict.models)} {verdict.unit}s may be" if number else f"No {verdict.unit} is"
+    return f"{subject} best by both metrics ({format_confidence(verdict.alpha)})."
 
 
 def format_advice(verdict: Verdict, names: Mapping[str, str], selected: str | None = None) -> str:

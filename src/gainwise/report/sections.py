@@ -7,6 +7,7 @@ To add one, write a function from `Content` to a `Section`, or None if there is 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import cache, partial
 from html import escape
 from pathlib import Path
@@ -24,6 +25,7 @@ from .._common.text import (
 )
 from ..comparison.choice import label_metrics
 from ..comparison.segments import NO_CONTRAST
+from ..comparison.verdict import describe_possible
 from .chart import build_verdict_chart
 from .content import MAX_RANKS
 from .tables import Section
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ..comparison.attribution import Attribution
+    from ..comparison.verdict import Verdict
     from .chart import Chart
     from .content import Appendix, Content, Queries
 
@@ -236,7 +239,7 @@ def build_segments_section(content: Content) -> Section | None:
         return None
     segments, order = comparison.segments, [row.model for row in content.chart.rows]
     parts = [
-        (part, build_verdict_chart(part.verdict, content.names)) for part in segments.parts if part.verdict is not None
+        (part, _build_segment_chart(content, part.verdict)) for part in segments.parts if part.verdict is not None
     ][:MAX_SEGMENTS]
     if not parts:
         return None
@@ -261,6 +264,15 @@ def build_segments_section(content: Content) -> Section | None:
     more = len(segments.parts) - len(parts)
     note += f" {pluralize(more, 'segment')} more." if more else ""
     return Section("segments", "Segments", content.names.rewrite(text), draw, note)
+
+
+def _build_segment_chart(content: Content, verdict: Verdict) -> Chart:
+    """Return the chart of a segment, without a recommendation if there is none for all queries."""
+    chart = build_verdict_chart(verdict, content.names)
+    if not content.comparison.verdict.is_open or verdict.shortage:
+        return chart
+    rows = tuple(replace(row, starred=False) for row in chart.rows)
+    return replace(chart, headline=describe_possible(verdict), rows=rows)
 
 
 def build_appendix(appendix: Appendix) -> Section:
