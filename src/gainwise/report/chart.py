@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._common.text import (
     MINUS,
+    format_amount,
     format_confidence,
     format_exact,
     format_mean,
@@ -343,7 +344,7 @@ def build_baseline_chart(
 ) -> Chart:
     """Return the chart of every candidate against a baseline, highest under the first metric first."""
     question, answer, advice = describe_replacement(result, names.labels)
-    metrics = result.metrics[:1] if merged else result.metrics
+    metrics = result.leading[:1] if merged else result.leading[:2]
     first, baseline = rank_candidates(result)[0], result.baseline
     starred = first.candidate if first.decision == "ship" else baseline
     rows = []
@@ -355,7 +356,7 @@ def build_baseline_chart(
     marks = tuple(Mark(0.0, 0.0, 0.0, True, False, means[m][baseline], f"{m}: the baseline") for m in metrics)
     outcome = "keep" if starred == baseline else "baseline"
     rows.append(Row(baseline, marks, outcome, 0.0, starred == baseline, is_reference=True))
-    series = _build_series(result.metrics, result.lower_is_better, merged)
+    series = _build_series(result.leading[:2], result.lower_is_better, merged)
     return Chart(
         question=question,
         headline=answer,
@@ -364,7 +365,7 @@ def build_baseline_chart(
         series=series,
         rows=tuple(sorted(rows, key=lambda row: -row.marks[0].value)),
         level=format_confidence(result.alpha),
-        margin=result.margin,
+        margin=result.margins[metrics[0]],
         reference="baseline",
         last="decision",
         remarks=(_describe_means(rows[-1:], series, names),),
@@ -377,7 +378,7 @@ def add_repeats(chart: Chart, distances: Mapping[str, Mapping[str, Sequence[floa
     for row in chart.rows:
         marks = []
         for mark, series in zip(row.marks, chart.series, strict=True):
-            gaps = distances[series.label.name].get(row.model, ())
+            gaps = distances.get(series.label.name, {}).get(row.model, ())
             if len(gaps):
                 shift = mark.value + sum(gaps) / len(gaps)  # The mean of the repeats is at the mark.
                 repeats = tuple(float(shift - gap) for gap in gaps)
@@ -389,6 +390,26 @@ def add_repeats(chart: Chart, distances: Mapping[str, Mapping[str, Sequence[floa
         rows.append(replace(row, marks=tuple(marks)))
     remarks = ("Small ticks: single repeats, their mean is the mark.", *chart.remarks)
     return replace(chart, rows=tuple(rows), remarks=remarks)
+
+
+def scale_by_margins(chart: Chart, margins: Mapping[str, float]) -> Chart:
+    """Return a chart whose differences are multiples of the margin of their metric, if the margins are different."""
+    units = [margins[series.label.name] for series in chart.series]
+    if len(set(units)) < 2:
+        return chart
+    rows = []
+    for row in chart.rows:
+        marks = tuple(_scale_mark(mark, unit) for mark, unit in zip(row.marks, units, strict=True))
+        worst = 0.0 if row.is_reference else -min(mark.lower for mark in marks)
+        rows.append(replace(row, marks=marks, worst=worst))
+    sizes = [f"{format_amount(unit)} ({series.label.short})" for unit, series in zip(units, chart.series, strict=True)]
+    remark = f"Differences are multiples of the margins {join_names(sizes)}."
+    return replace(chart, rows=tuple(rows), margin=1.0, remarks=(remark, *chart.remarks))
+
+
+def _scale_mark(mark: Mark, unit: float) -> Mark:
+    ends = {name: getattr(mark, name) / unit for name in ("value", "lower", "upper")}
+    return replace(mark, **ends, repeats=tuple(value / unit for value in mark.repeats))
 
 
 def _build_series(metrics: tuple[str, ...], losses: Container[str], merged: bool) -> tuple[Series, ...]:
