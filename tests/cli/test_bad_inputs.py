@@ -70,6 +70,7 @@ TABLES = [
 LABELS_OF_QUERIES = [
     BadCall(f"{JUDGED} --segments nowhere.csv", "'nowhere.csv'", "--segments: no file", 2),
     BadCall(f"{JUDGED} --segments two_labels.csv", "'7'", "one line per"),
+    BadCall("compare --table all.csv --scores old,A1 --segments kind -m map", "--segments", "two metrics"),
     BadCall(f"{JUDGED} --segments ids_alone.csv", "ids_alone.csv", "distinct names of"),
     BadCall(f"{JUDGED} --segments kinds.csv:kin", "'kin'", "mean 'kind'"),
     BadCall(f"{JUDGED} --segments kinds.csv:kind --segments kinds.csv", "'kind' twice", "must be unique"),

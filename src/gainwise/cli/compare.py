@@ -95,6 +95,8 @@ def compare(
     _validate_outputs(inputs, html, per_query)
     baseline = None if baseline is None else decode_name(baseline)
     comparison = read_comparison(inputs, metric, alpha=alpha, margin=margin, seed=seed, baseline=baseline)
+    if inputs.segments and comparison.primary is None:
+        raise ValueError(f"--segments requires two metrics, got {comparison.metrics[0]}. Pass another --metric.")
     values = None if per_query is None else _prepare_table(per_query, comparison.frame().reset_index())
     if as_json:
         print_json(comparison.to_dict())

@@ -17,7 +17,6 @@ from .._common import cached_property
 from .._common.text import (
     TextResult,
     as_text,
-    format_amount,
     format_confidence,
     format_difference,
     format_exact,
@@ -419,18 +418,18 @@ class BaselineComparison(Scope, TextResult):
                 parts.append(f"{self.format_margin(metric)} ({metric}{share})")
             text = f"Smaller losses are accepted: {join_names(parts, len(parts))}."
         if self.guards and self.gain:
-            text += f" Of the metrics, {join_names(self.gain, word='or')} must improve."
+            text += f" {join_names(self.gain, word='or')} must improve."
         return text
 
     def describe_bounds(self, candidate: CandidateDecision) -> str:
         """Return the bounds of the improvement under each metric that decide."""
         changes = [change for change in self.list_changes(candidate) if not change.segment]
-        labels, texts = self.labels, []
+        names, texts = {label.name: label.long for label in label_metrics(self.leading)}, []
         for change in changes:
             bounds = (("at least", change.at_least), ("at most", change.at_most))
             ends = [f"{side} {format_difference(bound)}" for side, bound in bounds if math.isfinite(bound)]
-            under = f" under {labels[change.metric]}" if len(changes) > 1 else ""
-            texts.append(f"{under} {' and '.join(ends) or 'not bounded'}".strip())
+            under = f" under {names.get(change.metric, change.metric)}" if len(changes) > 1 else ""
+            texts.append(f"{' and '.join(ends) or 'not bounded'}{under}")
         return f"the improvement is {', '.join(texts)}"
 
     def list_changes(self, candidate: CandidateDecision) -> list[Change]:
@@ -444,7 +443,7 @@ class BaselineComparison(Scope, TextResult):
     def format_margin(self, metric: str) -> str:
         """Return a margin, rounded if it was passed as a share of the baseline's mean."""
         margin = self.margins[metric]
-        return format_amount(margin) if metric in self.shares else format_exact(margin)
+        return format_exact(float(f"{margin:.4g}") if metric in self.shares else margin)
 
     @property
     def labels(self) -> dict[str, str]:
@@ -580,13 +579,14 @@ class _Sentence:
         name = styled("b n", self.name)
         if self.candidate.decision == "do not ship":
             losses = [change for change in self.changes if change.status == "loss"]
-            sizes = self._list_bounds(losses, [(-change.at_most, False) for change in losses])
+            sizes = self._list_bounds(losses, [-change.at_most for change in losses])
             excess = f", more than the margin of {format_exact(self.margin)}" if self.margin else ""
             return f"Do not ship {name}: it loses at least {sizes}{excess}."
         unbounded = next((change for change in self.changes if not math.isfinite(change.at_least)), None)
         if unbounded is not None:
             place = f" where {unbounded.segment}" if unbounded.segment else ""
-            return f"Undecided: the loss of {name}{place} has no bound.{self._describe_shortage(unbounded)}"
+            under = f" under {unbounded.metric}" if self.result.guards else ""
+            return f"Undecided: the loss of {name}{under}{place} has no bound.{self._describe_shortage(unbounded)}"
         if self.candidate.decision == "ship":
             return self._format_ship()
         worst = max(self.changes, key=lambda change: change.excess)
@@ -602,9 +602,11 @@ class _Sentence:
         if not gains:
             worst = max(self.changes, key=lambda change: change.excess)
             return f"{choice}: {self._describe_worst(worst)}."
-        subject = self.measure.strip() or (gains[0].metric if len(self.result.metrics) == 1 else "the result")
+        subject = self.measure.strip() or (leading[0] if len(leading) == 1 else "the result")
         verb, lower = ("improves", "worse") if self.result.lower_is_better else ("rises", "lower")
-        sizes = self._list_bounds(gains, [(change.at_least, False) for change in gains])
+        sizes = round_bound(gains[0].at_least, up=False)
+        if len(leading) > 1:
+            sizes = self._list_bounds(gains, [change.at_least for change in gains])
         text = f"{choice} instead of {self.old}: {subject} {verb} by at least {sizes}"
         labels, margins = self.result.labels, []
         for change in self.whole:
@@ -625,7 +627,7 @@ class _Sentence:
         if len(guards) > LISTED:
             texts.append(f"{len(guards)} guards within their margins")
         if self.result.segments:
-            texts.append(f"{pluralize(len(self.result.segments), 'segment')} within the margin of each metric")
+            texts.append("every segment within the margin of each metric")
         return f", with {join_names(texts)}" if texts else ""
 
     def _describe_worst(self, worst: Change) -> str:
@@ -646,24 +648,26 @@ class _Sentence:
             return f"{self.measure}{place}"
         return f" {change.metric}{place}" if several and (self.margin is None or self.result.guards) else place
 
-    def _list_bounds(self, changes: Sequence[Change], sizes: Sequence[tuple[float, bool]]) -> str:
-        """Return bounds, each with its metric, segment, and margin if there are several of these."""
+    def _list_bounds(self, changes: Sequence[Change], sizes: Sequence[float]) -> str:
+        """Return lower bounds, each with its metric, segment, and margin if there are several of these."""
         labels, texts = self.result.labels, []
         several = len({change.metric for change in self.changes}) > 1
-        for change, (size, up) in zip(changes, sizes, strict=True):
+        for change, size in zip(changes, sizes, strict=True):
             details = [labels[change.metric]] if several else []
             details += [change.segment] if change.segment else []
             if self.margin is None and self.candidate.decision == "do not ship":
                 details.append(f"margin {self.result.format_margin(change.metric)}")
-            texts.append(round_bound(size, up) + (f" ({', '.join(details)})" if details else ""))
+            texts.append(round_bound(size, up=False) + (f" ({', '.join(details)})" if details else ""))
         return join_names(texts, LISTED)
 
     def _describe_shortage(self, change: Change) -> str:
         """Return why nothing is known about all queries or about a segment after a blank."""
         if not change.segment:
             return f" {self.result.shortage}".rstrip()
-        if change.least is None or change.queries >= change.least:
+        if change.least is None:
             return ""
+        if change.queries >= change.least:
+            return f" Fewer than {MIN_QUERIES} of its queries differ."
         return f" It has {pluralize(change.queries, 'query')}, and needs {change.least:,} or more."
 
     @property

@@ -535,12 +535,13 @@ class Comparison:
     def segments(self) -> Segments | None:
         """Leaderboard, verdict and safe choice of every segment, adjusted for the number of segments.
 
-        None if the comparison was created without ``segments=``.
+        None if the comparison was created without ``segments=`` or has a single metric, which only `against` uses by
+        segment.
         """
-        if not self._segment_labels:
+        if not self._segment_labels or self.primary is None:
             return None
-        metrics = self._require_two_metrics()
-        return compute_segments(self._sample, self._select_segments(), metrics, self.settings.margin, self.verdict)
+        labels, margin = self._select_segments(), self.settings.margin
+        return compute_segments(self._sample, labels, self.primary, margin, self.verdict)
 
     def plan(
         self,
