@@ -125,15 +125,6 @@ class Change(NamedTuple):
         """Whether a loss of more than the margin is shown, excluded, or neither."""
         return "loss" if self.at_most < -self.margin else "within" if self.at_least > -self.margin else "open"
 
-    def describe_status(self, may_gain: bool) -> str:
-        """Return the status in words. `may_gain` is whether an improvement under this metric counts."""
-        if self.status == "within":
-            return "improves" if may_gain and not self.segment and self.at_least > 0 else "within the margin"
-        if self.status == "loss":
-            return "loses more than the margin"
-        missing = self.least is not None and self.queries < self.least
-        return f"open: {self.queries:,} of {self.least:,} queries" if missing else "open: may lose more than the margin"
-
     @property
     def excess(self) -> float:
         """Largest possible loss in units of the margin, or in the unit of the metric without a margin."""
@@ -602,10 +593,10 @@ class _Sentence:
         if not gains:
             worst = max(self.changes, key=lambda change: change.excess)
             return f"{choice}: {self._describe_worst(worst)}."
-        subject = self.measure.strip() or (leading[0] if len(leading) == 1 else "the result")
+        subject = self.measure.strip() or (gains[0].metric if len(gains) == 1 else "the result")
         verb, lower = ("improves", "worse") if self.result.lower_is_better else ("rises", "lower")
         sizes = round_bound(gains[0].at_least, up=False)
-        if len(leading) > 1:
+        if len(gains) > 1 or (self.measure and len({change.metric for change in self.changes}) > 1):
             sizes = self._list_bounds(gains, [change.at_least for change in gains])
         text = f"{choice} instead of {self.old}: {subject} {verb} by at least {sizes}"
         labels, margins = self.result.labels, []

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from .._common.text import (
     MINUS,
-    format_amount,
     format_confidence,
     format_exact,
     format_mean,
@@ -160,6 +159,8 @@ class Chart:
         Name of the line at 0, "best" or "baseline", and head of the last column.
     remarks : tuple of str
         Further sentences of the legend.
+    scale : str
+        The unit of differences in words after a blank, if they are not in the units of the metrics.
     """
 
     question: str
@@ -173,6 +174,7 @@ class Chart:
     reference: str = "best"
     last: str = "at worst"
     remarks: tuple[str, ...] = ()
+    scale: str = ""
 
     def axis(self, rows: Sequence[Row] = ()) -> Axis:
         """Return the scale that fits `rows`, by default all, and the margin unless it is much larger."""
@@ -202,7 +204,7 @@ class Chart:
     def caption(self) -> str:
         """The numbers of the chart in words."""
         difference = "gap to the best" if self.reference == "best" else "change against the baseline"
-        return f"{self.measure}: {difference}, with {self.level} intervals"
+        return f"{self.measure}: {difference}{self.scale}, with {self.level} intervals"
 
     @property
     def keys(self) -> list[str]:
@@ -214,12 +216,12 @@ class Chart:
 
     def describe_marks(self, band: str = "Shaded") -> list[str]:
         """Return sentences about the marks. `band` names the part of a lane within the margin."""
-        is_best, margin = self.reference == "best", format_exact(self.margin)
-        worse = f"worse by more than {margin}" if self.margin else "worse"
+        is_best, margin = self.reference == "best", "" if self.scale else f" of {format_exact(self.margin)}"
+        worse = f"worse by more than the margin{margin}" if self.margin else "worse"
         states = ("may be best", "ruled out") if is_best else (f"not shown to be {worse}", f"shown to be {worse}")
         sentences = [f"Filled: {states[0]}. Hollow: {states[1]} ({self.level})."]
         sentences += ["Bar: the interval of the difference. Right is better."]
-        sentences += [f"{band}: within the margin of {margin}."] if self.margin else []
+        sentences += [f"{band}: within the margin{margin}."] if self.margin else []
         sentences += [f"All names also have: {self.names.shared}."] if self.names.shared else []
         return [*sentences, *self.remarks]
 
@@ -402,9 +404,8 @@ def scale_by_margins(chart: Chart, margins: Mapping[str, float]) -> Chart:
         marks = tuple(_scale_mark(mark, unit) for mark, unit in zip(row.marks, units, strict=True))
         worst = 0.0 if row.is_reference else -min(mark.lower for mark in marks)
         rows.append(replace(row, marks=marks, worst=worst))
-    sizes = [f"{format_amount(unit)} ({series.label.short})" for unit, series in zip(units, chart.series, strict=True)]
-    remark = f"Differences are multiples of the margins {join_names(sizes)}."
-    return replace(chart, rows=tuple(rows), margin=1.0, remarks=(remark, *chart.remarks))
+    sizes = [f"{unit:.4g} ({series.label.short})" for unit, series in zip(units, chart.series, strict=True)]
+    return replace(chart, rows=tuple(rows), margin=1.0, scale=f" in units of the margins {join_names(sizes)}")
 
 
 def _scale_mark(mark: Mark, unit: float) -> Mark:

@@ -52,7 +52,7 @@ from urllib.parse import quote
 import numpy as np
 
 from .._common import EARLIER_NAME, __version__
-from .._common.text import as_html, as_text, format_difference, plain, printable
+from .._common.text import as_html, as_text, plain, printable
 from .._common.theme import DARK, LIGHT, scoped, table_cell
 from .._common.validation import validate_integer, validate_output
 from .._kernel.config import find_library
@@ -61,12 +61,12 @@ from ..comparison.verdict import format_sample_size
 from .sections import TEMPLATES, build_chart, build_sections, get_environment
 from .tables import (
     MAX_PAIRS,
-    Column,
     Table,
     build_chart_table,
     build_details,
     build_leaderboard,
     describe_leaders,
+    list_change_columns,
     list_notes,
 )
 
@@ -293,27 +293,18 @@ def build_gate_markdown(result: BaselineComparison, candidate: str) -> str:
     whole, inside = ([change for change in changes if bool(change.segment) is part] for part in (False, True))
     unsafe = sorted((change for change in inside if change.status != "within"), key=lambda one: -one.excess)
     shown = [*whole, *unsafe[:MAX_GATE_ROWS]]
-    labels = [printable(" where ".join(filter(None, [change.metric, change.segment]))) for change in shown]
-    columns = [
-        Column("metric", labels, numeric=False),
-        Column("change", [format_difference(change.difference) for change in shown]),
-        Column("improvement at least", [format_difference(change.at_least) for change in shown]),
-        Column("at most", [format_difference(change.at_most) for change in shown]),
-        Column("margin", [result.format_margin(change.metric) for change in shown]),
-        Column("status", [change.describe_status(change.metric in result.gain) for change in shown], numeric=False),
-    ]
     size = format_sample_size(result.queries, result.clusters)
     caption = f"{candidate} minus {result.baseline}, {size}, one-sided bounds at {result.one_sided_confidence} each"
     sentences = [result.describe_margins()]
     if result.segments:
         number = len(result.segments) - len({change.segment for change in unsafe})
-        sentences.append(f"No metric loses more than its margin in {number} of {len(result.segments)} segments.")
+        sentences.append(f"A loss beyond the margins is excluded in {number} of {len(result.segments)} segments.")
     is_repeatable = result.looks or result.bounds == "betting"
     sentences.append(result.describe_next_step(decided) if is_repeatable else result.describe_needs(decided))
     return "\n".join(
         [
             f"### {escape_markdown(printable(as_text(format_decision(result, decided, names))))}",
-            *_write_table(Table(printable(caption), columns)),
+            *_write_table(Table(printable(caption), list_change_columns(result, shown))),
             f"\n{escape_markdown(printable(' '.join(sentences)))}".rstrip(),
         ]
     )
