@@ -229,6 +229,23 @@ class TestLooks:
             inside = multivariate_normal(np.zeros(k), correlation[:k, :k]).cdf(c[:k])
             assert 1 - inside == pytest.approx(compute_spending(times[k - 1], 0.025), abs=2e-5)
 
+    def test_each_of_three_gains_and_each_part_spends_its_own_share(self):
+        """At the second look, a share of the level has the boundary of its own spending."""
+        differences, kinds = correlated(np.random.default_rng(15), 600, 3), np.arange(600) % 2
+        comparison = compared(differences, kinds, scale=[1] * 3)
+        margins = dict.fromkeys(METRICS[:3], 0.05)
+        found = comparison.against("old", margins, gain=METRICS[:3], segments="device", looks=(300, 600, 1200))
+        (candidate,) = found.candidates
+
+        def level_of(tests):
+            return norm.sf(compute_boundaries([0.25, 0.5], 0.025 / tests)[-1])
+
+        for row, metric in enumerate(METRICS[:3]):
+            d = differences[:, row]
+            assert one_sided(d - candidate.at_least[metric]) == pytest.approx(level_of(1), rel=1e-6)
+            assert one_sided(d - candidate.gain_at_least[metric]) == pytest.approx(level_of(3), rel=1e-6)
+            assert one_sided(d - candidate.at_most[metric], "less") == pytest.approx(level_of(9), rel=1e-6)
+
     @pytest.mark.parametrize("kind", ["asymptotic", "betting"])
     def test_segments_keep_their_sizes_and_margins_that_are_shares(self, kind):
         """The first 20 queries, and those from the 700th on, belong to segment b."""
@@ -301,3 +318,33 @@ def test_sentences_state_guards_and_segments():
     assert "(revenue, margin 0.05)" in lost.sentence("new")
     open_guard = compared(differences - [0, 0, 0.08, 0, 0], scale=[1] * 5).against("old", margins)
     assert " revenue (margin 0.05)" in open_guard.sentence("new")
+
+
+def test_equal_metrics_with_different_margins_are_both_stated():
+    """The candidate may lose 0.03, which only the first of two equal metrics tolerates."""
+    difference = correlated(np.random.default_rng(13), 900, 1)
+    differences = np.repeat(difference - difference.mean() - 0.02, 2, axis=1)
+    found = compared(differences).against("old", {LINEAR: 0.1, EXPONENTIAL: 0.005}, require="no_loss")
+    assert (found.decisions["new"], found.candidates[0].worst.metric) == ("do not ship", EXPONENTIAL)
+    assert "(exponential, margin 0.005)" in found.sentence("new")
+    tolerant = compared(differences).against("old", {LINEAR: 0.1, EXPONENTIAL: 0.02}, require="no_loss")
+    assert tolerant.decisions == {"new": "undecided"}
+    assert "NDCG@10 (margin 0.02)" in tolerant.sentence("new")
+
+
+def test_reports_show_guards_and_segments_in_units_of_the_margins(tmp_path):
+    differences = correlated(np.random.default_rng(14), 900, 3) + 0.02
+    comparison = compared(differences, np.arange(900) % 2)
+    margins = {LINEAR: 0.02, REVENUE: "4%"}
+    found = comparison.against("old", margins, gain=list(margins), segments="device")
+    content = comparison._report_content(found)
+    (row,) = (row for row in content.chart.rows if row.model == "new")
+    (candidate,) = found.candidates
+    for mark, (metric, margin) in zip(row.marks, found.margins.items(), strict=True):
+        assert mark.value == pytest.approx(candidate.difference[metric] / margin)
+        assert mark.lower == pytest.approx(candidate.lower[metric] / margin)
+    assert "in units of the margins 0.02 (ndcg_linear@10) and 0.8 (revenue)" in content.chart.caption
+    page = comparison.to_html(tmp_path / "report.html", baseline=found).read_text("utf-8")
+    assert "revenue where device is 1" in page
+    with pytest.raises(ValueError, match="from another comparison"):
+        compared(differences + 0.01, np.arange(900) % 2).to_markdown(baseline=found)

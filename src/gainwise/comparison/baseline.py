@@ -425,7 +425,7 @@ class BaselineComparison(Scope, TextResult):
 
     def list_changes(self, candidate: CandidateDecision) -> list[Change]:
         """Return the changes that decide, without the second of the first two metrics if both have the same values."""
-        leading, tables = self.leading, (candidate.difference, candidate.at_least, candidate.at_most)
+        leading, tables = self.leading, (self.margins, candidate.difference, candidate.at_least, candidate.at_most)
         merged = len(leading) == 2 and all(
             math.isclose(*(table[metric] for metric in leading), rel_tol=1e-12, abs_tol=1e-15) for table in tables
         )

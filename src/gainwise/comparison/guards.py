@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -157,6 +158,14 @@ class Look(NamedTuple):
     earlier: tuple[int, ...]
     record: Mapping[str, Any]
 
+    def share_level(self, count: int) -> float:
+        """Return the level of one of so many tests without correction for looks."""
+        return self.level / count
+
+    def spend_level(self, count: int, queries: int, sizes: tuple[int, ...] = ()) -> float:
+        """Return the level of one of so many tests at this look. `sizes` are those of a segment at all looks."""
+        return find_look_level(self.level / count, queries, self.looks, self.earlier, sizes)
+
 
 @dataclass(frozen=True, eq=False)
 class Part:
@@ -166,8 +175,8 @@ class Part:
     ----------
     panel, estimated : Panel, Estimate or None
         Values, and their estimate. None without queries.
-    level : float
-        One-sided level.
+    find_level : function
+        Return the one-sided level of one of so many tests that share the level.
     column, label : str
         Name of the segment. Empty for all queries.
     sizes : tuple of int
@@ -179,12 +188,17 @@ class Part:
 
     panel: Panel
     estimated: Estimate | None
-    level: float
+    find_level: Callable[[int], float]
     column: str = ""
     label: str = ""
     sizes: tuple[int, ...] = ()
     places: Integers | None = field(default=None, repr=False)
     size: int = 0
+
+    @property
+    def level(self) -> float:
+        """One-sided level of a single test."""
+        return self.find_level(1)
 
     @cached_property
     def bounds(self) -> DifferenceBounds:
@@ -221,8 +235,10 @@ class Part:
             return self._bound_by_betting(b, c, gains, parts)
         change, errors = self.bounds.select(b, c), self.find_errors(b, c)
 
-        def bound_jointly(bounds: DifferenceBounds, errors: PairErrors, level: float) -> Floats:
+        def bound_jointly(bounds: DifferenceBounds, errors: PairErrors, families: int) -> Floats:
             correlation, count = errors.correlation, len(bounds.error)
+            # Three or more metrics share the level equally. Each of them spends its own share on looks.
+            level = self.find_level(families) if count < 3 else count * self.find_level(families * count)
             return bounds.bound_jointly(
                 level, count, lambda part: find_joint_criticals(bounds.freedom, correlation, part)
             )
@@ -230,8 +246,8 @@ class Part:
         leading = slice(gains)
         return OneSided(
             change.bound_singly(self.level),
-            -bound_jointly(change.reverse(), errors, self.level / parts),
-            bound_jointly(change.take(leading), errors.take(leading), self.level) if gains else np.empty(0),
+            -bound_jointly(change.reverse(), errors, parts),
+            bound_jointly(change.take(leading), errors.take(leading), 1) if gains else np.empty(0),
         )
 
     def _bound_by_betting(self, b: int, c: int, gains: int, parts: int) -> OneSided:
@@ -243,8 +259,8 @@ class Part:
             rows = zip(change, widths, strict=False)
             return np.array([bound_mean(row, width, level, self.size) for row, width in rows])
 
-        upper = -bound(-change, self.level / (parts * len(change)))
-        return OneSided(bound(change, self.level), upper, bound(change[:gains], self.level / max(gains, 1)))
+        upper = -bound(-change, self.find_level(parts * len(change)))
+        return OneSided(bound(change, self.level), upper, bound(change[:gains], self.find_level(max(gains, 1))))
 
 
 def build_parts(sample: Sample, joint: JointEstimate, labels: Labels, look: Look, betting: Betting) -> Iterator[Part]:
@@ -253,8 +269,8 @@ def build_parts(sample: Sample, joint: JointEstimate, labels: Labels, look: Look
     Each segment has its own numbers of queries at the looks. Without a record, it had a constant share of all.
     """
     queries = joint.panel.queries
-    level = look.level if betting.size else find_look_level(look.level, queries, look.looks, look.earlier)
-    whole = Part(joint.panel, joint.estimated, level, sizes=(*look.earlier, queries), **betting._asdict())
+    find_level = look.share_level if betting.size else partial(look.spend_level, queries=queries)
+    whole = Part(joint.panel, joint.estimated, find_level, sizes=(*look.earlier, queries), **betting._asdict())
     yield whole
     rows = [sample.panel.metrics.index(metric) for metric in joint.panel.metrics]
     counted = ~np.isnan(sample.panel.values[rows, 0]).any(axis=0)
@@ -282,11 +298,10 @@ def _build_segment(whole: Part, mask: Bools, name: tuple[str, str], look: Look, 
         assert whole.estimated is not None
         estimated = estimate(panel, whole.estimated.widths)
     if whole.places is None:
-        level = find_look_level(look.level, queries, look.looks, look.earlier, sizes)
-        return Part(panel, estimated, level, *name, sizes)
+        return Part(panel, estimated, partial(look.spend_level, queries=queries, sizes=sizes), *name, sizes)
     inside = whole.places[mask[whole.places]]
     size = record.get("size") or max(1, round(whole.size * number / queries))
-    return Part(panel, estimated, whole.level, *name, sizes, (np.cumsum(mask) - 1)[inside], size)
+    return Part(panel, estimated, whole.find_level, *name, sizes, (np.cumsum(mask) - 1)[inside], size)
 
 
 def find_size_without_losses(bounds: DifferenceBounds, level: float, margins: Floats) -> int | None:
