@@ -262,6 +262,8 @@ class TestLooks:
             )
             found = part.against("old", {LINEAR: 0.02, REVENUE: "2%"}, earlier=record, **options)
             record = json.loads(json.dumps(found.to_dict()))
+        with pytest.raises(ValueError, match=r"shares must be .*'2%'.* as in the earlier look, got .*'3%'"):
+            part.against("old", {LINEAR: 0.02, REVENUE: "3%"}, earlier=record, **options)
         assert found.margins[REVENUE] == pytest.approx(0.02 * 40 * 0.5)
         assert [segment["sizes"] for segment in found.segments] == [(480, 680, 680), (20, 320, 1320)]
         assert [test["queries"] for test in found.history] == [500, 1000]

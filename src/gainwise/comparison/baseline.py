@@ -722,7 +722,7 @@ def compare_with_baseline(
     candidates = [place for place in range(len(panel.models)) if place != b]
     settings = {
         "baseline": baseline, "candidates": [panel.models[c] for c in candidates], "metrics": list(panel.metrics),
-        "margins": margins, "shares": family.shares, "gain": list(family.gain), "alpha": sample.alpha,
+        "shares": family.shares, "margins": margins, "gain": list(family.gain), "alpha": sample.alpha,
         "require": require, "repeats": panel.evidence["repeats"], "bounds": bounds,
         "segments": list_segments(labels or {}),
     }  # fmt: skip
