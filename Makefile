@@ -118,6 +118,7 @@ calibration: .venv/developer
 	$(RUN) research/calibration/calibration_skewness.py --output research/calibration/CALIBRATION.md
 	$(RUN) research/calibration/claims_bounds.py
 	$(RUN) research/calibration/claims_gate.py
+	$(RUN) research/calibration/claims_guards.py
 	$(RUN) research/calibration/claims_inference.py
 	$(RUN) research/calibration/claims_evidence.py
 	$(RUN) research/calibration/claims.py

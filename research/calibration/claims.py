@@ -31,6 +31,7 @@ HERE = Path(__file__).parent
 TITLES = {
     "bounds": "One bound for every statement",
     "gate": "Release gate and plans",
+    "guards": "Release gate with guards and segments",
     "inference": "Intervals, segments, clusters and repeats",
     "evidence": "Sensitivity and discordance",
 }

@@ -28,11 +28,12 @@ def test_sentence_code_and_json_are_those_of_against(files, tmp_path, candidate,
     content = json.loads((tmp_path / "gate.json").read_text())
     expected = files.compare("old", candidate, metrics=METRICS).against("old", 0.002)
     assert expected.decisions[candidate] == decision
-    assert (content["schema"], content["exit_code"], content["decision"]) == (2, code, decision)
+    assert (content["schema"], content["exit_code"], content["decision"]) == (3, code, decision)
     assert content["metrics"] == as_json(expected.to_dict()["candidates"][candidate]["metrics"])
     assert output_of(f"{JUDGED} --candidate {candidate}.npy --margin 0.002", code=code) == sentence
     assert content["sentence"] + "\n" == sentence == expected.sentence(candidate) + "\n"
-    assert (content["baseline"], content["candidate"], content["margin"]) == ("old", candidate, 0.002)
+    assert (content["baseline"], content["candidate"]) == ("old", candidate)
+    assert content["margins"] == dict.fromkeys(METRICS, 0.002)
 
 
 def test_looks_and_requirements_are_those_of_against(files, tmp_path):
@@ -50,11 +51,66 @@ def test_looks_and_requirements_are_those_of_against(files, tmp_path):
         content = json.loads(output_of(call + extra, code=CODES[expected.decisions["equal"]]))
         fields = ("looks", "earlier", "bounds", "size", "level", "require", "queries", "alpha")
         assert {name: content[name] for name in fields} == as_json({name: getattr(expected, name) for name in fields})
-        assert content["deciding"] == as_json(expected.candidates[0].deciding._asdict())
+        assert content["metrics"] == as_json(expected.to_dict()["candidates"]["equal"]["metrics"])
         if "looks" in settings:
             record.write_text(json.dumps(content))
     again = json.loads(output_of(f"{call} --earlier {record}", code=CODES[content["decision"]]))
-    assert (again["looks"], again["earlier"]) == ([120, 240], [])
+    assert (again["looks"], again["earlier"], again["history"]) == ([120, 240], [], [])
+
+
+class TestGuards:
+    """Margins by metric, segments and Markdown."""
+
+    margins = {"ndcg_linear@10": 0.2, "map": "30%", "mrr": 0.3}
+    call = "gate --table all.csv --baseline old --candidate equal -m ndcg_linear@10 -m map=30% -m mrr=0.3 --margin 0.2"
+
+    @pytest.mark.parametrize(
+        ("extra", "options"),
+        [
+            ("", {}),
+            (" --gain map --gain mrr", {"gain": ["map", "mrr"]}),
+            (" --segments kind --require no-loss", {"segments": "kind", "require": "no_loss"}),
+            (" --segments kind --bounds betting", {"segments": "kind", "bounds": "betting"}),
+        ],
+    )
+    def test_are_those_of_against(self, files, extra, options):
+        labels = {"segments": "kind"} if "segments" in options else {}
+        comparison = files.compare("old", "equal", metrics=list(self.margins), **labels)
+        expected = comparison.against("old", self.margins, **options)
+        content = json.loads(output_of(f"{self.call}{extra} --json -", code=CODES[expected.decisions["equal"]]))
+        result = expected.to_dict()
+        wanted = result | result.pop("candidates")["equal"]
+        assert {name: content[name] for name in wanted if name != "text"} == as_json(
+            {name: value for name, value in wanted.items() if name != "text"}
+        )
+        assert len(content["by_segment"]) == 6 * len(labels)
+
+    def test_markdown_has_about_ten_lines_with_the_numbers(self, files, tmp_path):
+        expected = files.compare("old", "equal", metrics=list(self.margins), segments="kind").against(
+            "old", self.margins, segments="kind"
+        )
+        record, code = tmp_path / "gate.json", CODES[expected.decisions["equal"]]
+        text = output_of(f"{self.call} --segments kind --markdown --json {record}", code=code)
+        content, lines = json.loads(record.read_text()), text.splitlines()
+        assert len(lines) <= 14
+        assert lines[0].startswith(f"### {content['sentence'].partition(':')[0]}")
+        (row,) = (line.split(" | ") for line in lines if line.startswith("| map |"))
+        assert row[2] == f"{content['metrics']['map']['at_least']:+.4f}".replace("-", "\N{MINUS SIGN}")
+        assert row[4] == f"{content['margins']['map']:.4g}"
+
+    def test_decisions_on_the_same_queries_are_counted(self, files, tmp_path):
+        sentences, earlier = [], ""
+        for number in range(3):
+            record = tmp_path / f"{number}.json"
+            call = f"{JUDGED} --candidate equal.npy --margin 0.002 --json {record}{earlier}"
+            sentences.append(output_of(call, code=CODES["undecided"]))
+            earlier = f" --earlier {record}"
+        assert [test["decisions"] for test in json.loads(record.read_text())["history"]] == [{"equal": "undecided"}] * 2
+        assert [("have decided 3 times" in sentence) for sentence in sentences] == [False, False, True]
+
+    def test_one_metric_in_segments(self, files):
+        call = "gate --table all.csv --baseline old --candidate better -m map=0.5 --segments kind --require no-loss"
+        assert "every segment within the margin of each metric" in output_of(call)
 
 
 @pytest.mark.parametrize("judged", ["--labels labels.npy --group group.npy", "--table all.csv --clusters session"])

@@ -13,7 +13,8 @@ from tests.comparison.populations import corrected, freedom_of, to_t
 
 import gainwise as gw
 from gainwise import Comparison
-from gainwise.comparison.baseline import DecidingBounds, apply_rule
+from gainwise.comparison.baseline import apply_rule
+from gainwise.comparison.guards import OneSided
 from gainwise.comparison.looks import compute_boundaries
 
 pytestmark = pytest.mark.slow
@@ -42,7 +43,7 @@ def compared(values, **options):
 class TestBounds:
     @pytest.mark.parametrize("weighted", [False, True])
     def test_are_those_of_plain_normal_draws(self, weighted):
-        """Decisions are marginal for the smallest change, else max-T over metrics. Intervals are those of all pairs."""
+        """Lower bounds are marginal, those of a gain and upper ones max-T. Intervals are those of all pairs."""
         values = panel_of(queries=300)
         weights = np.random.default_rng(5).integers(1, 4, 300).astype(float) if weighted else np.ones(300)
         result = compared(values, weights=weights, draws=50_000).against("production")
@@ -66,10 +67,12 @@ class TestBounds:
             own = slice(2 * place, 2 * place + 2)
             c = to_t(np.quantile(draws[:, own].max(axis=1), 1 - 0.025 / 2), freedom)
             mine, size, skewed = mean[own], error[own], skewness[own]
-            bounds = candidate.deciding
-            assert bounds.worst_lower == pytest.approx((mine - reach(k, -skewed) * size).min(), abs=1e-9)
-            assert bounds.worst_upper == pytest.approx((mine + reach(c, skewed) * size).min(), abs=0.02 * size[0])
-            assert bounds.best_lower == pytest.approx((mine - reach(c, -skewed) * size).max(), abs=0.02 * size[0])
+            at_least, at_most, gain = (
+                list(numbers.values()) for numbers in (candidate.at_least, candidate.at_most, candidate.gain_at_least)
+            )
+            assert at_least == pytest.approx(mine - reach(k, -skewed) * size, abs=1e-9)
+            assert at_most == pytest.approx(mine + reach(c, skewed) * size, abs=0.02 * size[0])
+            assert gain == pytest.approx(mine - reach(c, -skewed) * size, abs=0.02 * size[0])
             row = frame.loc[candidate.candidate]
             for metric, difference, width, side in zip((FIRST, SECOND), mine, size, skewed, strict=True):
                 assert row[f"difference {metric}"] == pytest.approx(difference, abs=1e-12)
@@ -101,28 +104,36 @@ class TestBounds:
             values = {FIRST: np.stack([base, new], axis=1)}
             result = Comparison(values, ["a", "b"], ranges=ranges, **options).against("a", 0.1, require=require)
             assert result.decisions == {"b": decision}
-            assert result.candidates[0].deciding.worst_lower == (pytest.approx(expected) if ranges else -np.inf)
+            assert result.candidates[0].at_least[FIRST] == (pytest.approx(expected) if ranges else -np.inf)
 
 
 class TestRule:
     """Ship: no loss beyond the margin, and a gain if required. Do not ship: a loss beyond the margin is proven."""
 
     @pytest.mark.parametrize(
-        ("bounds", "margin", "gain", "no_loss"),
+        ("at_least", "at_most", "best", "margins", "gain", "no_loss"),
         [
-            ((0.001, 0.01, -0.001), 0.0, "ship", None),  # All metrics improve, so the required gain exists.
-            ((-0.001, 0.01, 0.001), 0.0, "undecided", None),
-            ((-0.001, 0.01, 0.001), 0.002, "ship", "ship"),
-            ((-0.001, 0.01, -0.001), 0.002, "undecided", "ship"),
-            ((-0.002, 0.01, 0.001), 0.002, "undecided", "undecided"),
-            ((-0.02, -0.003, 0.001), 0.002, "do not ship", "do not ship"),
-            ((-0.01, -0.001, -0.01), 0.0, "do not ship", None),
-            ((-np.inf, np.inf, -np.inf), 0.002, "undecided", "undecided"),
+            ((0.001, 0.002), (0.01, 0.01), -0.001, (0, 0), "ship", None),  # All improve, so the required gain exists.
+            ((-0.001, 0.002), (0.01, 0.01), 0.001, (0, 0), "undecided", None),
+            ((-0.001, 0.002), (0.01, 0.01), 0.001, (0.002, 0.002), "ship", "ship"),
+            ((-0.001, 0.002), (0.01, 0.01), -0.001, (0.002, 0.002), "undecided", "ship"),
+            ((-0.002, 0.002), (0.01, 0.01), 0.001, (0.002, 0.002), "undecided", "undecided"),
+            ((-0.02, 0.002), (-0.003, 0.01), 0.001, (0.002, 0.002), "do not ship", "do not ship"),
+            ((-0.01, -0.01), (-0.001, 0.01), -0.01, (0, 0), "do not ship", None),
+            ((-np.inf, 0.002), (np.inf, 0.01), -np.inf, (0.002, 0.002), "undecided", "undecided"),
+            ((-0.9, 0.002), (0.9, 0.01), 0.001, (1, 0.002), "ship", "ship"),  # each within its own margin
+            ((-0.002, -0.9), (0.01, 0.9), 0.001, (1, 0.002), "undecided", "undecided"),
+            ((0.001, -3), (0.01, -2), 0.001, (0.002, 1), "do not ship", "do not ship"),
         ],
     )
-    def test_by_hand(self, bounds, margin, gain, no_loss):
-        assert apply_rule(DecidingBounds(*bounds), margin, "gain") == gain
-        assert no_loss is None or apply_rule(DecidingBounds(*bounds), margin, "no_loss") == no_loss
+    def test_by_hand(self, at_least, at_most, best, margins, gain, no_loss):
+        bounds, margins = OneSided(*map(np.array, (at_least, at_most, [-1, best]))), np.array(margins)
+        assert apply_rule([bounds], margins, needs_gain=True) == gain
+        assert no_loss is None or apply_rule([bounds], margins, needs_gain=False) == no_loss
+        if no_loss is not None:  # A segment must not lose, and need not gain.
+            segment = bounds._replace(gain=np.empty(0))
+            whole = OneSided(np.zeros(2), np.ones(2), np.array([0.1]))
+            assert apply_rule([whole, segment], margins, needs_gain=True) == no_loss
 
     @pytest.mark.parametrize(
         ("queries", "change", "decision"),
@@ -162,7 +173,8 @@ class TestRule:
         assert losses["decision"].equals(gains["decision"])
         for name, opposite in (("difference", "difference"), ("lower", "upper")):
             assert losses[f"{name} lost_against"].to_numpy() == pytest.approx(-gains[f"{opposite} {FIRST}"], abs=1e-12)
-        assert losses["worst lower"].to_numpy() == pytest.approx(gains["worst lower"], abs=1e-12)
+        for name in ("at least", "at most"):  # as improvements
+            assert losses[f"{name} lost_against"].to_numpy() == pytest.approx(gains[f"{name} {FIRST}"], abs=1e-12)
         assert losses["better lost_against"].tolist() == gains[f"better {FIRST}"].tolist()
 
     def test_on_fewer_than_30_differing_queries_nothing_is_decided(self):
@@ -318,7 +330,7 @@ class TestRecipes:
                 side = stats.skew(d) / np.sqrt(n) * (of_queries / error**2) ** 1.5
                 critical = student.isf(0.0125, welch if repeats >= 5 else 2)
                 expected.append(d.mean() - corrected(critical, -side) * error)
-            assert one.deciding.worst_lower == pytest.approx(min(expected), rel=1e-9)
+            assert list(one.at_least.values()) == pytest.approx(expected, rel=1e-9)
 
     def test_more_queries_do_not_replace_repeats(self):
         values = self.sample(seed=3, repeats=3, spread=0.02)

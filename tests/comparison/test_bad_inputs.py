@@ -31,10 +31,13 @@ IGNORING = "ndcg_linear(weights=ignore)@5"
 
 LOOK = {
     "looks": [20, 60], "earlier": [], "queries": 20, "baseline": "A", "candidates": {"B": {}, "C": {}},
-    "metrics": ["x", "y"], "alpha": 0.05, "margin": 0.0, "require": "gain", "repeats": {},
-    "bounds": "asymptotic",
+    "metrics": ["x", "y"], "alpha": 0.05, "margins": {"x": 0.0, "y": 0.0}, "shares": {}, "gain": ["x", "y"],
+    "require": "gain", "repeats": {}, "bounds": "asymptotic", "segments": [],
 }  # fmt: skip
 """Record of a look at 20 queries."""
+
+ONCE = {**LOOK, "looks": []}
+"""Record of a test without a plan."""
 
 BET = {**LOOK, "looks": [], "bounds": "betting", "size": 20, "order": "".join(f"{place:016x}" for place in range(3))}
 """Record of bounds by betting on unknown queries."""
@@ -236,7 +239,79 @@ VALUES = [
         V,
         "one of " + EARLIER_NAME,
     ),
-    ("no record", lambda: values().against("A", earlier={"looks": []}), "earlier", V, "planned looks"),
+    ("no record", lambda: values().against("A", earlier={"looks": []}), "earlier", V, "JSON of"),
+    ("looks after a test", lambda: values().against("A", looks=(20, 60), earlier=ONCE), "looks", V, "new queries"),
+    ("margin of another", lambda: values().against("A", {"z": 0.1}), "'z'", V, "compared metrics"),
+    ("no margin in a mapping", lambda: values().against("A", {}), "margin", V, "no metric"),
+    ("a negative margin of one", lambda: values().against("A", {"x": -0.1}), "margin", V, "-0.1"),
+    ("a zero margin of one", lambda: values().against("A", {"x": 0.1, "y": 0}), "margin of y", V, "above 0"),
+    ("a share of nothing", lambda: values().against("A", "0%"), "margin of x", V, "'0%'"),
+    ("a negative share", lambda: values().against("A", {"y": "-1%"}), "margin of y", V, "percentage"),
+    ("a share without percent", lambda: values().against("A", {"y": "0.01"}), "margin of y", V, "'0.01'"),
+    ("a margin of another type", lambda: values().against("A", {"y": None}), "margin", T, "None"),
+    (
+        "a share of a mean of 0",
+        lambda: values({"x": GOOD, "y": 0 * GOOD}).against("A", {"x": 0.1, "y": "1%"}),
+        "margin of y",
+        V,
+        "of A is",
+    ),
+    (
+        "a margin above one range",
+        lambda: scores(metrics=("mrr", "cg@5")).against("A", {"mrr": 2.0, "cg@5": 2.0}),
+        "margin",
+        V,
+        "below 1",
+    ),
+    (
+        "a gain without a margin",
+        lambda: values().against("A", {"x": 0.1}, gain="y"),
+        "gain",
+        V,
+        "with a margin",
+    ),
+    ("no gain", lambda: values().against("A", 0.1, gain=()), "gain is empty", V),
+    (
+        "guards only",
+        lambda: values({"x": GOOD, "y": OTHER, "z": OTHER}).against("A", {"z": 0.1}),
+        "gain",
+        V,
+        "no primary",
+    ),
+    ("a gain that is not required", lambda: values().against("A", 0.1, gain="x", require="no_loss"), "gain", V, "'x'"),
+    ("segments that are not compared", lambda: values().against("A", 0.1, segments="kind"), "segments", V, "'kind'"),
+    (
+        "another segment",
+        lambda: values(segments={"kind": ["a", "b"] * 20}).against("A", 0.1, segments=["kin"]),
+        "segments",
+        V,
+        "kind",
+    ),
+    (
+        "segments without margin",
+        lambda: values(segments=["a", "b"] * 20).against("A", segments="segment"),
+        "margin",
+        V,
+        "for segments",
+    ),
+    (
+        "other segments",
+        lambda: values(segments=["a", "b"] * 20).against(
+            "A", 0.1, segments="segment", earlier={**LOOK, "margins": {"x": 0.1, "y": 0.1}}
+        ),
+        "segments",
+        V,
+        "earlier look",
+    ),
+    (
+        "bets on a guard without a range",
+        lambda: values({"x": GOOD, "y": OTHER, "z": OTHER}, ranges={"x": (0, 1), "y": (0, 1)}).against(
+            "A", {"x": 0.1, "z": 0.1}, bounds="betting"
+        ),
+        "range of z",
+        V,
+        "ranges=",
+    ),
     ("no file of a look", lambda: values().against("A", earlier="no.json"), "'no.json'", V, "JSON file"),
     ("decisions of other values", lambda: values().to_markdown(baseline=values({"x": OTHER}).against("A")), "'A'", V),
     ("a ranking of values", lambda: values().ranking(0, "A"), "ranking", V, "scores"),

@@ -109,11 +109,12 @@ class TestGate:
         difference = np.random.default_rng(0).normal(0.01, 0.05, 800).clip(-1, 0.2)
         found = compared(difference).against("A", 0.01, require="no_loss")
         order = order_queries(compute_digests(range(800)))
-        bounds = found.candidates[0].deciding
+        candidate = found.candidates[0]
         assert found.level == 0.025
-        assert bounds.worst_lower == bound_mean(difference[order], 1.2, 0.025, 800)
-        assert bounds.best_lower == bound_mean(difference[order], 1.2, 0.0125, 800)
-        assert bounds.worst_upper == -bound_mean(-difference[order], 1.2, 0.0125, 800)
+        assert candidate.at_least[LINEAR] == bound_mean(difference[order], 1.2, 0.025, 800)
+        assert candidate.at_most[LINEAR] == -bound_mean(-difference[order], 1.2, 0.0125, 800)
+        gain = compared(difference).against("A", 0.01).candidates[0].gain_at_least
+        assert gain[LINEAR] == bound_mean(difference[order], 1.2, 0.0125, 800)
         assert "any number of queries" in found.text
 
     def test_ships_a_rare_loss_at_most_at_its_level(self):
@@ -136,7 +137,7 @@ class TestGate:
             new = order_queries(compute_digests(range(queries)))
             order += [place for place in new if place not in set(order)]
             ordered = difference[order]
-            assert found.candidates[0].deciding.worst_lower == bound_mean(ordered, 1.2, 0.025, 2000)
+            assert found.candidates[0].at_least[LINEAR] == bound_mean(ordered, 1.2, 0.025, 2000)
             assert (found.level, found.size) == (0.025, 2000)
             assert "need no correction for looks" in found.text
             path.write_text(json.dumps(found.to_dict()))

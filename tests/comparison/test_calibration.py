@@ -77,7 +77,9 @@ def test_interrupted_claims_continue_with_the_same_samples(calibration, tmp_path
     assert claims.is_within(results[0][0])
 
 
-@pytest.mark.parametrize("name", ["claims_bounds", "claims_gate", "claims_inference", "claims_evidence"])
+@pytest.mark.parametrize(
+    "name", ["claims_bounds", "claims_gate", "claims_guards", "claims_inference", "claims_evidence"]
+)
 def test_all_trials_of_the_claims_run(calibration, name):
     for study in importlib.import_module(name).STUDIES:
         counts = study.draw([0])

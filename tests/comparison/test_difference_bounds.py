@@ -143,7 +143,7 @@ class TestFamilies:
         gate = comparison_of({LINEAR: values}, ["A", "B"], ranges={LINEAR: (-1, 0)}).against(
             "A", 0.02, require="no_loss"
         )
-        assert gate.candidates[0].deciding.worst_lower == pytest.approx(-0.012221, abs=5e-7)
+        assert min(gate.candidates[0].at_least.values()) == pytest.approx(-0.012221, abs=5e-7)
 
 
 class TestConsistency:
@@ -158,7 +158,7 @@ class TestConsistency:
             verdict = comparison.verdict
             safe, other = verdict.safe_choice, "B" if verdict.safe_choice == "A" else "A"
             gate = comparison.against(other, require="no_loss")
-            assert -gate.candidates[0].deciding.worst_lower <= verdict.safe_regret_upper + 1e-12
+            assert -min(gate.candidates[0].at_least.values()) <= verdict.safe_regret_upper + 1e-12
             if verdict.safe_regret_upper < margin:
                 assert gate.decisions == {safe: "ship"}
             if verdict.kind == "agree":

@@ -109,6 +109,40 @@ def test_tables_in_a_toml_file(tmp_path):
     assert list(read.run(progress=False).leaderboard.columns[::5]) == ["ndcg_linear@5", "revenue@5"]
 
 
+@pytest.mark.parametrize("at", ['["2026-03-01", "2026-04-01"]', "[2026-03-01, 2026-04-01]"])
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_table_split_by_time_in_a_toml_file(tmp_path, at, suffix):
+    frame = make_frame()
+    frame["time"] = pd.Timestamp("2026-02-01") + pd.to_timedelta(frame.groupby("query").ngroup() * 7 % 90, "D")
+    write = frame.to_csv if suffix == "csv" else frame.to_parquet
+    write(tmp_path / f"log.{suffix}", index=False)
+    (tmp_path / "experiment.toml").write_text(
+        f"""
+        candidates = [{{name = "a", library = "lightgbm"}}]
+        [data]
+        files = "log.{suffix}"
+        format = "table"
+        columns = ["revenue", "clicked"]
+        feature_columns = ["f0", "f1", "f2", "f3", "f4"]
+        split = {{by = "time", at = {at}}}
+        """
+    )
+    options = {
+        "label": "label",
+        "query": "query",
+        "columns": ["revenue", "clicked"],
+        "features": [f"f{i}" for i in range(5)],
+    }
+    data = from_frame(frame, **options, keys=["time"])
+    parts = data.split_queries(by="time", at=["2026-03-01", "2026-04-01"])
+    assert [len(part.query_ids) for part in parts] == [
+        frame["query"][(frame["time"] >= low) & (frame["time"] < high)].nunique()
+        for low, high in (("2026-01-01", "2026-03-01"), ("2026-03-01", "2026-04-01"), ("2026-04-01", "2027-01-01"))
+    ]
+    read = Experiment.from_toml(tmp_path / "experiment.toml")
+    assert read.plan.data == Experiment(CANDIDATES[:1], *parts, directory=tmp_path / "other").plan.data
+
+
 def test_bad_parts(parts):
     train, valid, test = parts
     plain = make_data(seed=3)

@@ -56,7 +56,7 @@ def test_the_answer_is_that_of_the_decisions(leads, margin, starts, mentioned):
     assert re.match(rf"{starts}\b", answer)
     assert set(mentioned) <= set(re.findall(r"\w+", answer))
     assert ("within the margin of 0.02" in answer) == (margin > 0)
-    assert "the change under the worst metric is" in reasons
+    assert "the improvement is at least" in reasons
     assert starts != "Undecided" or "a new experiment" in reasons or "does not promise" in reasons
     counts = {decision: list(found.decisions.values()).count(decision) for decision in found.decisions.values()}
     assert all((f"{number} {decision}" in reasons) == (len(leads) > 1) for decision, number in counts.items())
@@ -113,7 +113,7 @@ def test_a_baseline_can_be_named_with_a_report_or_decided_before(make, tmp_path)
     assert json.loads(plain)["against"] is None
     assert json.loads(named)["against"]["baseline"] == name
     wide = comparison.to_json(baseline=comparison.against(name, margin=0.5))
-    assert json.loads(wide)["against"]["margin"] == 0.5
+    assert json.loads(wide)["against"]["margins"] == dict.fromkeys(comparison.primary, 0.5)
     page = comparison.to_html(tmp_path / "r.html", baseline=name).read_text("utf-8")
     assert '<details id="against">' in page
     assert '<details id="against">' not in comparison.to_html(tmp_path / "s.html").read_text("utf-8")

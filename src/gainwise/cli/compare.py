@@ -12,6 +12,7 @@ from typer import Option
 from .._common import __version__
 from .._common.text import printable
 from .._common.validation import validate_choice, validate_output
+from ..metrics.names import parse_metrics
 from .app import command
 from .inputs import (
     Alpha,
@@ -46,8 +47,11 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from ..comparison.baseline import BaselineComparison
+    from ..metrics.base import Metric
+
 FORMATS = (".csv", ".csv.gz", ".parquet")
-SCHEMA = 2
+SCHEMA = 3
 """The version of the JSON output, which increases when a key changes its meaning or is removed."""
 
 NDCGS = ["ndcg_linear@10", "ndcg_exp@10"]
@@ -100,6 +104,8 @@ def compare(
     roles = {role: None if name is None else decode_name(name) for role, name in roles.items()}
     roles["searched"] = searched
     comparison = read_comparison(inputs, metric, alpha=alpha, margin=margin, seed=seed, **roles)
+    if inputs.segments and comparison.primary is None:
+        raise ValueError(f"--segments requires two metrics, got {comparison.metrics[0]}. Pass another --metric.")
     values = None if per_query is None else _prepare_table(per_query, comparison.frame().reset_index())
     if as_json:
         print_json(comparison.to_dict())
@@ -249,6 +255,34 @@ def bound(
     print_result(result, as_json, values_table("Largest possible differences", rows))
 
 
+Baseline = Annotated[
+    str, Option(metavar="NAME=FILE", help="The deployed model, as for compare. NAME=FILE,FILE,FILE for a recipe.")
+]
+Candidate = Annotated[str, Option(metavar="NAME=FILE", help="The model that may replace it, in the same form.")]
+GateMetrics = Annotated[
+    list[str] | None,
+    Option("--metric", "-m", metavar="NAME[=MARGIN]", help="A metric, with its margin as number or share. Repeatable."),
+]
+Gain = Annotated[
+    list[str] | None,
+    Option(metavar="NAME", help="A metric of which one must improve, the first two by default. Repeatable."),
+]
+GateMargin = Annotated[
+    str, Option(metavar="MARGIN", help="Largest acceptable loss of other metrics: 0.002, or 1% of the baseline's mean.")
+]
+Looks = Annotated[
+    str | None, Option(metavar="N,N,…", help="Planned numbers of queries, to test while queries accumulate.")
+]
+Earlier = Annotated[
+    Path | None,
+    Option(metavar="FILE", help="The JSON of the previous test. With --looks, settings must match."),
+]
+Bounds = Annotated[str, Option(help="asymptotic, or betting: also valid for rare losses and at any number of queries.")]
+JsonFile = Annotated[
+    Path | None, Option("--json", metavar="FILE", help="Write JSON to this file, - to print it instead.")
+]
+
+
 def parse_requirement(require: str, margin: float) -> Any:
     """Return the requirement of --require as in Python, or raise if it is unknown or needs --margin."""
     require = require.replace("_", "-")
@@ -260,75 +294,126 @@ def parse_requirement(require: str, margin: float) -> Any:
 
 @command(
     "gate --data valid.txt --baseline old.txt --candidate new.txt",
-    "gate --table scores.csv --baseline old --candidate new --margin 0.002",
+    "gate --table scores.csv --baseline old --candidate new --margin 0.002 --segments device",
     "gate --data valid.txt --baseline old.txt --candidate new.txt --require no-loss --margin 0.01",
-    without=("models", "scores", "segments", "recipe", "allow_incomplete"),
+    "gate --table log.csv --baseline old --candidate new --column revenue "
+    "-m ndcg_linear@10=0.002 -m 'cg(column=revenue)@10=1%' --gain ndcg_linear@10 --markdown",
+    without=("models", "scores", "recipe", "allow_incomplete"),
 )
 def gate(
     inputs: InputOptions,
-    baseline: Annotated[
-        str,
-        Option(metavar="NAME=FILE", help="The deployed model, as for compare. NAME=FILE,FILE,FILE for a recipe."),
-    ],
-    candidate: Annotated[str, Option(metavar="NAME=FILE", help="The model that may replace it, in the same form.")],
-    metric: Metrics = None,
+    baseline: Baseline,
+    candidate: Candidate,
+    metric: GateMetrics = None,
+    gain: Gain = None,
     alpha: Alpha = 0.05,
-    margin: Margin = 0.0,
+    margin: GateMargin = "0",
     require: Require = "gain",
-    looks: Annotated[
-        str | None, Option(metavar="N,N,…", help="Planned numbers of queries, to test while queries accumulate.")
-    ] = None,
-    earlier: Annotated[
-        Path | None,
-        Option(metavar="FILE", help="The JSON of the previous look, whose settings must match."),
-    ] = None,
-    bounds: Annotated[
-        str, Option(help="asymptotic, or betting: also valid for rare losses and at any number of queries.")
-    ] = "asymptotic",
+    looks: Looks = None,
+    earlier: Earlier = None,
+    bounds: Bounds = "asymptotic",
     seed: Seed = 0,
-    json_file: Annotated[
-        Path | None, Option("--json", metavar="FILE", help="Write JSON to this file, - to print it instead.")
-    ] = None,
+    markdown: Annotated[bool, Option("--markdown", help="Print about ten lines of Markdown instead.")] = False,
+    json_file: JsonFile = None,
 ) -> int:
     """Ship a candidate or not: one sentence, and exit code 0 (ship), 3 (do not ship) or 4 (undecided).
 
-    Ship: under both metrics, the loss against the baseline is proven to be below --margin, and under one of them the
-    candidate is proven better. With --require no-loss, the first condition is sufficient. Do not ship: under one
-    metric, the loss is proven to exceed --margin. By default, the metrics are both NDCGs at 10. Pass one or two others
-    with --metric. Invalid input exits with 1 or 2.
+    Ship: under all metrics, and in all segments, the loss against the baseline is proven to be below the margin, and
+    under one metric of --gain the candidate is proven better. With --require no-loss, the first condition is
+    sufficient. Do not ship: under one metric, the loss is proven to exceed the margin. By default, the metrics are both
+    NDCGs at 10. Invalid input exits with 1 or 2.
     """
+    from ..report.exports import build_gate_markdown
+
     prints_json = str(json_file) == "-"
     if json_file is not None and not prints_json:
         validate_output("--json", json_file)
         validate_overwrites({"--json": json_file}, [*vars(inputs).values(), earlier, baseline, candidate])
-    metrics = metric or NDCGS
-    if len(metrics) > 2:
-        raise ValueError(f"gate requires one metric or two, got {len(metrics)}: {', '.join(metrics)}.")
+    if prints_json:
+        reject_options("with --json -", markdown=markdown)
     validate_choice("--bounds", bounds, ("asymptotic", "betting"))
     kind: Any = bounds
-    requirement = parse_requirement(require, margin)
+    metrics, margins = read_margins(metric or NDCGS, margin)
+    requirement = parse_requirement(require, any(margins.values()))
     planned: Any = None if looks is None else parse_numbers("--looks", looks)
     recipes = [text for text in (baseline, candidate) if is_recipe(text)]
     models = [text for text in (baseline, candidate) if text not in recipes]
     selection: dict[str, Any] = {"models" if inputs.table is None else "scores": models, "recipe": recipes}
-    inputs = replace(inputs, **selection)
-    comparison = read_comparison(inputs, metrics, alpha=alpha, margin=margin, seed=seed)
+    comparison = read_comparison(replace(inputs, **selection), metrics, alpha=alpha, seed=seed)
     first, second = comparison.models
     if recipes == [baseline]:  # Recipes are the last models of a comparison.
         first, second = second, first
-    decisions = comparison.against(first, require=requirement, looks=planned, earlier=earlier, bounds=kind)
-    content = decisions.to_dict()
-    (details,) = content.pop("candidates").values()
-    sentence, exit_code = decisions.sentence(second), EXIT_CODES[details["decision"]]
-    heading = {"gainwise": __version__, "schema": SCHEMA, "decision": details["decision"], "exit_code": exit_code}
-    content = {**heading, "sentence": sentence, "candidate": second, **content, **details}
+    decisions = comparison.against(
+        first,
+        margins if any(margins.values()) else 0.0,
+        gain=gain
+        and [name for text in gain for name in ([text] if text in margins else map(str, parse_metrics(text)))],
+        require=requirement,
+        segments=tuple(comparison._segment_labels),
+        looks=planned,
+        earlier=earlier,
+        bounds=kind,
+    )
+    content = _build_gate_content(decisions, second)
     if prints_json:
         print_json(content)
     else:
-        Terminal().print_text(sentence)
         if json_file is not None:
             json_file.write_text(f"{format_json(content)}\n", encoding="utf-8")
-    return exit_code
+        if markdown:
+            Terminal().print(build_gate_markdown(decisions, second), markup=False, soft_wrap=True)
+        else:
+            Terminal().print_text(content["sentence"])
+    return EXIT_CODES[content["decision"]]
+
+
+def _build_gate_content(decisions: BaselineComparison, candidate: str) -> dict[str, Any]:
+    """Return the JSON of the gate: the settings, and the decision about the only candidate."""
+    content = decisions.to_dict()
+    (details,) = content.pop("candidates").values()
+    heading = {
+        "gainwise": __version__, "schema": SCHEMA, "decision": details["decision"],
+        "exit_code": EXIT_CODES[details["decision"]], "sentence": decisions.sentence(candidate), "candidate": candidate,
+    }  # fmt: skip
+    return {**heading, **content, **details}
+
+
+def read_margins(texts: Sequence[str], default: str) -> tuple[list[Metric], dict[str, float | str]]:
+    """Return metrics, and their margins by name, from `NAME` or `NAME=MARGIN`.
+
+    >>> read_margins(["ndcg_linear@5,10=0.002", "map=1%"], "0")[1]
+    {'ndcg_linear@5': 0.002, 'ndcg_linear@10': 0.002, 'map': '1%'}
+    """
+    metrics: list[Metric] = []
+    margins: dict[str, float | str] = {}
+    for text in texts:
+        name, equals, end = text.rpartition("=")
+        if not equals or ")" in end:  # Options of a metric contain "=", too.
+            name, end = text, default
+        size = end if end.endswith("%") else _read_margin(end)
+        for metric in parse_metrics(name):
+            if str(metric) in margins:
+                raise ValueError(f"--metric must be distinct, got {str(metric)!r} twice.")
+            metrics.append(metric)
+            margins[str(metric)] = size
+    if any(margins.values()) and not all(margins.values()):
+        first = next(name for name, size in margins.items() if not size)
+        raise ValueError(f"--metric {first!r} has no margin above 0. Pass {first}=MARGIN, or --margin for all others.")
+    if len(margins) > 2 and not any(margins.values()):
+        raise ValueError(
+            f"A gate with {len(margins)} metrics requires margins above 0. Pass --metric NAME=MARGIN or --margin."
+        )
+    return metrics, margins
+
+
+def _read_margin(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(
+            f"--metric and --margin must have a number or a percentage as margin, got {text!r}. Pass for example "
+            "--metric ndcg_linear@10=0.002 or --margin 1%."
+        ) from None
 
 
 @command(

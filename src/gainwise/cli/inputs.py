@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from ..comparison.comparison import Comparison
     from ..data import RankingData
+    from ..metrics.names import MetricLike
 
 MIN_ROWS = 5
 """Columns of smaller tables are not tested for ids."""
@@ -229,7 +230,7 @@ def parse_numbers(place: str, text: str) -> list[float]:
         raise ValueError(f"{place} must be numbers separated by commas, got {text!r}.") from None
 
 
-def read_comparison(options: InputOptions, metrics: Sequence[str] | None, **settings: Any) -> Comparison:
+def read_comparison(options: InputOptions, metrics: Sequence[MetricLike] | None, **settings: Any) -> Comparison:
     """Read judgments and models, and compare them. `settings` are further arguments of `gainwise.compare`."""
     from ..comparison.compare import compare_scores
     from ..comparison.scored_models import read_models, read_query_columns, read_runs

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import compress
 from os import PathLike
 from statistics import NormalDist
@@ -13,6 +12,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
+from .._common import cached_property
 from .._common.lazy import pandas as pd
 from .._common.text import (
     TextResult,
@@ -29,28 +29,37 @@ from .._common.text import (
     round_bound,
     styled,
 )
-from .._common.typing import Floats, Integers
-from .betting import BoundKind, bound_mean, order_queries, validate_betting, validate_bounds
-from .bounds import DifferenceBounds
+from .._common.typing import Floats
+from .betting import BoundKind, order_queries, validate_betting, validate_bounds
 from .choice import format_choice, label_metrics, name_family
 from .estimates import MIN_QUERIES, ROUNDING
 from .flags import Flag
-from .inference import POWER, JointEstimate, Sample
-from .looks import find_earlier_decisions, find_look_level, read_looks, read_record
+from .guards import (
+    Betting,
+    Family,
+    Look,
+    OneSided,
+    Part,
+    build_parts,
+    find_size_without_losses,
+    list_segments,
+    resolve_margins,
+)
+from .inference import POWER, Sample
+from .looks import find_repeatable, read_history, read_looks, read_record
 from .one_sided import (
     MAX_QUERIES,
-    PairErrors,
     Requirement,
     compute_ship_probability,
-    find_joint_criticals,
     find_least,
     find_support_factor,
     validate_requirement,
 )
 from .pairs import clip_intervals
-from .panel import Panel, validate_margin
+from .panel import Panel
+from .query_labels import Labels
 from .ranked_models import validate_model
-from .settings import Scope, Settings
+from .settings import Scope
 from .verdict import (
     describe_kind,
     describe_losses,
@@ -65,23 +74,8 @@ Decision: TypeAlias = Literal["ship", "undecided", "do not ship"]
 BY_METRIC = ("difference", "lower", "upper", "at_least", "at_most", "differing")
 """Numbers of a decision for each metric."""
 
-
-class DecidingBounds(NamedTuple):
-    """Bounds that decide about a candidate, as improvements: candidate − baseline, with the sign of losses reversed.
-
-    Attributes
-    ----------
-    worst_lower : float
-        Lower bound of the smallest change of all metrics. It is minus infinity if a metric has no bound.
-    worst_upper : float
-        Upper bound of the smallest change of all metrics.
-    best_lower : float
-        Lower bound of the largest change of all metrics.
-    """
-
-    worst_lower: float
-    worst_upper: float
-    best_lower: float
+LISTED = 3
+"""A sentence contains the bounds of so many metrics or segments."""
 
 
 class NeededSize(NamedTuple):
@@ -101,6 +95,45 @@ class NeededSize(NamedTuple):
         return "" if self.median is None else format_range(self.median, self.upper)
 
 
+class Change(NamedTuple):
+    """Change under one metric, on all queries or in a segment, next to its margin.
+
+    Attributes
+    ----------
+    metric, segment : str
+        Name of the metric, and of the segment, such as "device is tablet". Empty for all queries.
+    queries : int
+        Number of queries.
+    least : int or None
+        Least number of queries that can exclude a loss beyond the margin. None if there are enough differing queries.
+    difference : float
+        Mean of the candidate minus mean of the baseline in the unit of the metric.
+    at_least, at_most : float
+        One-sided bounds of the improvement, with the sign of losses reversed. The upper ones are simultaneous.
+    margin : float
+        Largest acceptable loss.
+    """
+
+    metric: str
+    segment: str
+    queries: int
+    least: int | None
+    difference: float
+    at_least: float
+    at_most: float
+    margin: float
+
+    @property
+    def status(self) -> Literal["loss", "within", "open"]:
+        """Whether a loss of more than the margin is shown, excluded, or neither."""
+        return "loss" if self.at_most < -self.margin else "within" if self.at_least > -self.margin else "open"
+
+    @property
+    def excess(self) -> float:
+        """Largest possible loss in units of the margin, or in the unit of the metric without a margin."""
+        return -self.at_least / (self.margin or 1.0)
+
+
 @dataclass(frozen=True)
 class CandidateDecision:
     """Decision about one candidate.
@@ -111,21 +144,23 @@ class CandidateDecision:
         Name of the model.
     decision : {"ship", "do not ship", "undecided"}
         The decision.
-    deciding : DecidingBounds
-        The one-sided bounds that decide.
     proven_losses, excessive_losses : tuple of str
-        Metrics with a proven loss, and metrics with a proven loss of more than the margin.
+        Metrics with a proven loss on all queries, and metrics with a proven loss of more than the margin.
     difference, lower, upper : dict of metric name to float
         Mean of the candidate minus mean of the baseline in the unit of the metric, with the bounds of
         `Comparison.pairs`. They describe the differences and do not decide.
     at_least, at_most : dict of metric name to float
         One-sided bounds of the improvement under each metric: candidate − baseline, with the sign of losses reversed.
-        The upper ones are simultaneous.
+        The upper ones are simultaneous over metrics and segments.
+    gain_at_least : dict of metric name to float
+        Simultaneous lower bounds under the metrics of which one must improve.
     differing : dict of metric name to int
         Number of queries or clusters with another difference than the most frequent one, which is 0 unless more than
         90 % have it.
     shares : dict of metric name to dict of {"better", "worse", "same"} to float
         Shares of the queries, or of their weight.
+    changes : tuple of Change
+        Change under each metric on all queries, then in each segment. They decide, together with `gain_at_least`.
     queries_needed : NeededSize or None
         One test in a new experiment with this number of queries, and the same repeats, ships the candidate with 80 %
         probability. None if the decision is made, another look follows, or the sample promises no number.
@@ -133,7 +168,6 @@ class CandidateDecision:
 
     candidate: str
     decision: Decision
-    deciding: DecidingBounds
     proven_losses: tuple[str, ...]
     excessive_losses: tuple[str, ...]
     difference: dict[str, float]
@@ -141,23 +175,31 @@ class CandidateDecision:
     upper: dict[str, float]
     at_least: dict[str, float]
     at_most: dict[str, float]
+    gain_at_least: dict[str, float]
     differing: dict[str, int]
     shares: dict[str, dict[str, float]]
+    changes: tuple[Change, ...]
     queries_needed: NeededSize | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return all attributes as plain values for JSON. Infinite bounds become None."""
         content = {
             "decision": self.decision,
-            "deciding": self.deciding._asdict(),
             "proven_losses": self.proven_losses,
             "excessive_losses": self.excessive_losses,
             "metrics": {
                 metric: {name: getattr(self, name)[metric] for name in (*BY_METRIC, "shares")} for metric in self.shares
             },
+            "gain_at_least": self.gain_at_least,
+            "by_segment": [change._asdict() | {"status": change.status} for change in self.changes if change.segment],
             "queries_needed": self.queries_needed and self.queries_needed._asdict(),
         }
         return dict(plain(content))
+
+    @property
+    def worst(self) -> Change:
+        """The change with the largest possible loss in units of its margin, on all queries if several have it."""
+        return max(self.changes, key=lambda change: change.excess)
 
     def format_interval(self, metric: str) -> str:
         """Return the interval of the difference after a blank, or an empty text if it has no bounds."""
@@ -166,15 +208,16 @@ class CandidateDecision:
 
 
 @dataclass(frozen=True, repr=False)
-class BaselineComparison(Settings, Scope, TextResult):
+class BaselineComparison(Scope, TextResult):
     """Decisions for all models whether to replace a baseline. `Comparison.against` creates it.
 
-    With δ the true mean of the candidate minus that of the baseline under a metric (sign reversed for losses):
+    With δ the true mean of the candidate minus that of the baseline under a metric (sign reversed for losses), on all
+    queries and in each segment of `segments`, and Δ the margin of the metric:
 
-    - *Ship* with ``require="no_loss"``: δ > −`margin` under every metric is proven.
-    - *Ship* with ``require="gain"``: in addition, δ > 0 under some metric is proven. If `margin` is 0, δ > 0 under
-      every metric is proven.
-    - *Do not ship*: δ < −`margin` under some metric is proven.
+    - *Ship* with ``require="no_loss"``: δ > −Δ under every metric is proven.
+    - *Ship* with ``require="gain"``: in addition, δ > 0 on all queries under some metric of `gain` is proven. If the
+      margin is 0, δ > 0 under every metric is proven.
+    - *Do not ship*: δ < −Δ under some metric is proven.
     - *Undecided*: otherwise.
 
     Attributes
@@ -182,21 +225,29 @@ class BaselineComparison(Settings, Scope, TextResult):
     baseline : str
         Name of the baseline.
     metrics : tuple of str
-        Metrics that decide.
+        Metrics that decide, first those of which one must improve.
+    margins : dict of metric name to float
+        Largest acceptable losses, in the unit of the metric.
+    shares : dict of metric name to str
+        Margins that were passed as a share of the baseline's mean, such as "1%".
+    gain : tuple of str
+        Metrics of which one must improve. Empty with ``require="no_loss"``. The other metrics are guards.
     require : {"gain", "no_loss"}
         Condition for *ship*.
     level : float
         One-sided level of this test of each candidate.
     looks, earlier : tuple of int
         Planned numbers of queries, and numbers of queries of the looks before this one.
-    earlier_decisions : dict of model to {"ship", "do not ship"}
-        First decision about each candidate at a recorded look before this one.
+    history : tuple of dict
+        Number of queries and decisions (by model) of each recorded test before this one.
     bounds : {"asymptotic", "betting"}
         Kind of the bounds that decide.
     size : int
         Number of queries that bounds by betting are tuned to: the last look, or the size of the first sample.
     order : str
         Hashes of the query ids in the order of betting, for later looks.
+    segments : tuple of dict
+        Segments of the queries: column, label, numbers of queries at the looks, and `size`. They are a record, too.
     shortage : str
         Sentence about why nothing can be decided, or an empty text.
     flags : tuple of Flag
@@ -205,17 +256,18 @@ class BaselineComparison(Settings, Scope, TextResult):
         One decision for each candidate, in natural order of their names.
     queries, clusters, repeats, vary, lower_is_better
         Sample of queries and repeats. See `Scope`.
-    alpha, margin, draws, seed : float, float, int, int
+    alpha, draws, seed : float, int, int
         Settings. See `Settings`.
 
     Notes
     -----
     With probability 1 − α or more, no decision about any candidate is wrong. Each candidate is tested at the one-sided
-    level α / (2 · number of candidates). *No loss* is an intersection-union test: every metric must reject δ ≤ −Δ, and
-    the level is not corrected for the number of metrics. The other two statements use the one-sided max-T over metrics.
-    If two models differ on fewer than 30 queries, a bound from the share of worse queries replaces the normal one. It
-    can show *no loss*, but rarely a gain. Unless `bounds` is ``"betting"``, the bounds are asymptotic, for losses that
-    the sample can show. The page "Decisions and plans" has the formulas.
+    level α / (2 · number of candidates). *No loss* is an intersection-union test: every metric must reject δ ≤ −Δ on
+    all queries and in every segment, and the level is not corrected for their number. *Gain* uses the one-sided max-T
+    over the metrics of `gain`, *do not ship* that over all metrics and segments. If two models differ on fewer than 30
+    queries, a bound from the share of worse queries replaces the normal one. It can show *no loss*, but rarely a gain.
+    Unless `bounds` is ``"betting"``, the bounds are asymptotic, for losses that the sample can show. The page
+    "Decisions and plans" has the formulas.
 
     References
     ----------
@@ -224,22 +276,48 @@ class BaselineComparison(Settings, Scope, TextResult):
 
     baseline: str
     metrics: tuple[str, ...]
+    margins: dict[str, float]
+    shares: dict[str, str]
+    gain: tuple[str, ...]
     require: Requirement
     level: float
     looks: tuple[int, ...]
     earlier: tuple[int, ...]
-    earlier_decisions: dict[str, Decision]
+    history: tuple[dict[str, Any], ...]
     bounds: BoundKind
     size: int
     order: str
+    segments: tuple[dict[str, Any], ...]
     shortage: str
     candidates: tuple[CandidateDecision, ...]
+    alpha: float
+    draws: int
+    seed: int
     flags: tuple[Flag, ...] = ()
 
     @property
     def decisions(self) -> dict[str, Decision]:
         """Decision about each candidate."""
         return {candidate.candidate: candidate.decision for candidate in self.candidates}
+
+    @property
+    def earlier_decisions(self) -> dict[str, Decision]:
+        """First decision about each candidate at an earlier look, or test by betting, if one was made."""
+        first: dict[str, Decision] = {}
+        for test in self.history if self.looks or self.bounds == "betting" else ():
+            made = {name: decision for name, decision in test["decisions"].items() if decision != "undecided"}
+            first = made | first
+        return first
+
+    @property
+    def leading(self) -> tuple[str, ...]:
+        """The metrics that charts and sentences show first: those of which one must improve, or the first two."""
+        return self.gain or self.metrics[:2]
+
+    @property
+    def guards(self) -> tuple[str, ...]:
+        """The metrics that must not lose and are not among the first ones."""
+        return tuple(metric for metric in self.metrics if metric not in self.leading)
 
     @property
     def one_sided_confidence(self) -> str:
@@ -249,29 +327,45 @@ class BaselineComparison(Settings, Scope, TextResult):
     def frame(self) -> pd.DataFrame:
         """Return one row per candidate.
 
-        Columns are `decision`, the deciding bounds `worst lower`, `worst upper` and `best lower`, `queries needed`
-        and `queries needed upper`. For each metric M, they are `difference M`, `lower M`, `upper M`, the one-sided
-        bounds `at least M` and `at most M` of the improvement, `differing M`, and the number of 1,000 queries that are
-        better, worse and the same: `better M`, `worse M` and `same M`.
+        Columns are `decision`, `queries needed` and `queries needed upper`. For each metric M, they are `difference M`,
+        `lower M`, `upper M`, the one-sided bounds `at least M` and `at most M` of the improvement, `margin M`,
+        `differing M`, and the number of 1,000 queries that are better, worse and the same: `better M`, `worse M` and
+        `same M`.
         """
         rows = []
         for candidate in self.candidates:
             row: dict[str, Any] = {"decision": candidate.decision}
-            row |= {name.replace("_", " "): bound for name, bound in candidate.deciding._asdict().items()}
             row["queries needed"], row["queries needed upper"] = candidate.queries_needed or (None, None)
             for metric in self.metrics:
                 row |= {f"{name.replace('_', ' ')} {metric}": getattr(candidate, name)[metric] for name in BY_METRIC}
+                row[f"margin {metric}"] = self.margins[metric]
                 row |= {f"{name} {metric}": 1000 * share for name, share in candidate.shares[metric].items()}
             rows.append(row)
         table = pd.DataFrame(rows, index=pd.Index(list(self.decisions), name="candidate"))
         return table.astype({"queries needed": "Int64", "queries needed upper": "Int64"})
 
+    def changes(self) -> pd.DataFrame:
+        """Return one row per candidate, segment (empty for all queries) and metric, with the columns of `Change`.
+
+        Its `status` is "within" if a loss beyond the margin is excluded, "loss" if one is shown, or "open".
+        """
+        rows = [
+            {"candidate": candidate.candidate, **change._asdict(), "status": change.status}
+            for candidate in self.candidates
+            for change in candidate.changes
+        ]
+        return pd.DataFrame(rows).astype({"least": "Int64"})
+
     def sentence(self, candidate: str) -> str:
         """Return the decision about one candidate, its reason and the bounds that decide."""
-        validate_model(candidate, self.decisions)
-        chosen = next(decision for decision in self.candidates if decision.candidate == candidate)
+        chosen = self.find_candidate(candidate)
         remarks = "".join(f" {flag}" for flag in self.flags if candidate in flag.models)
         return printable(f"{self._describe(chosen)}{self.describe_next_step(chosen)}{remarks}")
+
+    def find_candidate(self, candidate: str) -> CandidateDecision:
+        """Return the decision about one candidate."""
+        validate_model(candidate, self.decisions)
+        return next(decision for decision in self.candidates if decision.candidate == candidate)
 
     @property
     def text(self) -> str:
@@ -283,10 +377,10 @@ class BaselineComparison(Settings, Scope, TextResult):
                 f"{candidate.format_interval(metric)}"
                 for metric in self.metrics
             ]
-            parts.append(f"{self._describe(candidate)} {join_names(changes)}.{self._describe_needs(candidate)}")
+            parts.append(f"{self._describe(candidate)} {join_names(changes)}.{self.describe_needs(candidate)}")
         if "undecided" in self.decisions.values():
             parts.append(self._describe_further_tests())
-        parts.append(f"{f'A loss below {format_exact(self.margin)}' if self.margin else 'No loss'} is accepted.")
+        parts.append(self.describe_margins())
         parts.append(f"Intervals of changes are simultaneous at {format_confidence(self.alpha)} and do not decide.")
         if self.looks:
             planned = join_names([f"{number:,}" for number in self.looks], len(self.looks))
@@ -310,19 +404,52 @@ class BaselineComparison(Settings, Scope, TextResult):
         candidates = {candidate.candidate: candidate.to_dict() for candidate in self.candidates}
         return content | {"candidates": candidates, "text": self.text}
 
-    def describe_bounds(self, candidate: CandidateDecision) -> str:
-        """Return the bounds that decide: the change under the worst metric, and the least one under the best.
+    def describe_margins(self) -> str:
+        """Return the accepted losses, and which metrics must improve if others are guards."""
+        margins = set(self.margins.values())
+        if len(margins) == 1 and not self.shares:
+            (margin,) = margins
+            text = f"{f'A loss below {format_exact(margin)}' if margin else 'No loss'} is accepted."
+        else:
+            parts = []
+            for metric in self.metrics:
+                share = f", {self.shares[metric]} of the mean of {self.baseline}" if metric in self.shares else ""
+                parts.append(f"{self.format_margin(metric)} ({metric}{share})")
+            text = f"Smaller losses are accepted: {join_names(parts, len(parts))}."
+        if self.guards and self.gain:
+            text += f" {join_names(self.gain, word='or')} must improve."
+        return text
 
-        For a single metric, both are the same change.
-        """
-        lowest, highest, best = candidate.deciding
-        bounds = (("at least", lowest, False), ("at most", highest, True))
-        ends = [f"{side} {format_bound(bound, up)}" for side, bound, up in bounds if math.isfinite(bound)]
-        worst = " and ".join(ends) or "not bounded"
-        if len(self.metrics) == 1:
-            return f"the change is {worst}"
-        more = f", under the best at least {format_bound(best, up=False)}" if math.isfinite(best) else ""
-        return f"the change under the worst metric is {worst}{more}"
+    def describe_bounds(self, candidate: CandidateDecision) -> str:
+        """Return the bounds of the improvement under each metric that decide."""
+        changes = [change for change in self.list_changes(candidate) if not change.segment]
+        names, texts = {label.name: label.long for label in label_metrics(self.leading)}, []
+        for change in changes:
+            bounds = (("at least", change.at_least, False), ("at most", change.at_most, True))
+            ends = [f"{side} {format_bound(bound, up)}" for side, bound, up in bounds if math.isfinite(bound)]
+            under = f" under {names.get(change.metric, change.metric)}" if len(changes) > 1 else ""
+            texts.append(f"{' and '.join(ends) or 'not bounded'}{under}")
+        return f"the improvement is {', '.join(texts)}"
+
+    def list_changes(self, candidate: CandidateDecision) -> list[Change]:
+        """Return the changes that decide, without the second of the first two metrics if both have the same values."""
+        leading, tables = self.leading, (self.margins, candidate.difference, candidate.at_least, candidate.at_most)
+        merged = len(leading) == 2 and all(
+            math.isclose(*(table[metric] for metric in leading), rel_tol=1e-12, abs_tol=1e-15) for table in tables
+        )
+        return [change for change in candidate.changes if not (merged and change.metric == leading[1])]
+
+    def format_margin(self, metric: str) -> str:
+        """Return a margin, rounded if it was passed as a share of the baseline's mean."""
+        margin = self.margins[metric]
+        return format_exact(float(f"{margin:.4g}") if metric in self.shares else margin)
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Short names of the metrics."""
+        return {metric: metric for metric in self.metrics} | {
+            label.name: label.short for label in label_metrics(self.leading)
+        }
 
     def _describe(self, candidate: CandidateDecision) -> str:
         names = {name: name for name in (self.baseline, candidate.candidate)}
@@ -334,19 +461,25 @@ class BaselineComparison(Settings, Scope, TextResult):
             text += f" A loss within the margin is shown under {join_names(candidate.proven_losses)}."
         few = [metric for metric in self.metrics if candidate.differing[metric] < MIN_QUERIES]
         if few and not self.shortage and self.bounds == "asymptotic":
-            is_bounded = math.isfinite(candidate.deciding.worst_lower)
+            is_bounded = all(map(math.isfinite, candidate.at_least.values()))
             bound = "their share bounds" if is_bounded else "only a range of the metric (ranges=) could bound"
             text += f" Fewer than {MIN_QUERIES} queries differ under {join_names(few)}, so {bound} the loss."
         if candidate.candidate in self.earlier_decisions:
             decision = self.earlier_decisions[candidate.candidate]
             text += f" An earlier look has already decided: {decision}. The first decision counts."
+        tests = len(self.history) + 1
+        if tests > 2 and not self.looks and self.bounds == "asymptotic":
+            text += (
+                f" These queries, or a part of them, have decided {tests} times without a plan: at least one false "
+                f"ship has a probability of up to {100 * tests * self.alpha / 2:.1f} %."
+            )
         return text
 
     def describe_next_step(self, candidate: CandidateDecision) -> str:
         """Return sentences about further evidence, for an undecided candidate."""
         if candidate.decision != "undecided":
             return ""
-        return f"{self._describe_needs(candidate)} {self._describe_further_tests()}"
+        return f"{self.describe_needs(candidate)} {self._describe_further_tests()}"
 
     @property
     def _next_look(self) -> int | None:
@@ -366,7 +499,8 @@ class BaselineComparison(Settings, Scope, TextResult):
             "repeatedly, plan the looks in advance."
         )
 
-    def _describe_needs(self, candidate: CandidateDecision) -> str:
+    def describe_needs(self, candidate: CandidateDecision) -> str:
+        """Return how many queries a new experiment needs, for an undecided candidate without a further look."""
         if (
             candidate.decision != "undecided"
             or self.bounds == "betting"
@@ -380,7 +514,7 @@ class BaselineComparison(Settings, Scope, TextResult):
             needs += " (sufficient with 50 % and with 80 % confidence)." if " to " in size else "."
         if any(self.repeats.values()):
             needs += " More repeats may help, too: see Comparison.plan."
-        if self.require == "gain" and candidate.deciding.worst_lower > -self.margin:
+        if self.gain and candidate.worst.status == "within":
             needs += " To accept candidates that are not worse, pass require='no_loss' (--require no-loss)."
         return needs
 
@@ -388,7 +522,7 @@ class BaselineComparison(Settings, Scope, TextResult):
 def rank_candidates(result: BaselineComparison) -> tuple[CandidateDecision, ...]:
     """Return the candidates, the likeliest to be shipped first: by decision, then by their worst lower bound."""
     order = get_args(Decision)
-    return tuple(sorted(result.candidates, key=lambda item: (order.index(item.decision), -item.deciding.worst_lower)))
+    return tuple(sorted(result.candidates, key=lambda item: (order.index(item.decision), item.worst.excess)))
 
 
 def describe_replacement(result: BaselineComparison, names: Mapping[str, str]) -> tuple[str, str, str]:
@@ -397,66 +531,158 @@ def describe_replacement(result: BaselineComparison, names: Mapping[str, str]) -
     old, new = styled("n", names[result.baseline]), styled("n", names[first.candidate])
     by = new if total == 1 else f"one of {total} candidates"
     size = format_sample_size(result.queries, result.clusters)
-    question = f"Replace {old} by {by}? {size}, {style_metrics(result.metrics)}."
+    limits = [pluralize(len(part), thing) for part, thing in ((result.guards, "guard"), (result.segments, "segment"))]
+    others = [text for text in limits if not text.startswith("0 ")]
+    question = f"Replace {old} by {by}? {', '.join([size, style_metrics(result.leading), *others])}."
     return question, format_decision(result, first, names), _format_advice(result, first, names)
 
 
 def format_decision(result: BaselineComparison, candidate: CandidateDecision, names: Mapping[str, str]) -> str:
     """Return the decision about a candidate with the bounds that decide, in one sentence."""
-    name, old = names[candidate.candidate], styled("n", names[result.baseline])
-    margin, labels = format_exact(result.margin), label_metrics(result.metrics)
-    tables = (candidate.difference, candidate.at_least, candidate.at_most)
-    merged = len(labels) == 1 or all(math.isclose(*table.values(), rel_tol=1e-12, abs_tol=1e-15) for table in tables)
-    measure = f" {name_family(result.metrics[0])}" if labels[0].long != labels[0].name else ""
+    return _Sentence(result, candidate, names[candidate.candidate], styled("n", names[result.baseline])).format()
 
-    def list_bounds(bounds: Mapping[str, float], up: bool) -> str:
-        sizes = {label.short: round_bound(abs(bounds[label.name]), up) for label in labels if label.name in bounds}
-        if merged:
-            return next(iter(sizes.values()))
-        return " and ".join(f"{size} ({short})" for short, size in sizes.items())
 
-    if candidate.decision == "do not ship":
-        losses = {metric: candidate.at_most[metric] for metric in candidate.excessive_losses}
-        excess = f", more than the margin of {margin}" if result.margin else ""
-        return f"Do not ship {styled('b n', name)}: it loses at least {list_bounds(losses, up=False)}{excess}."
-    gains = {metric: bound for metric, bound in candidate.at_least.items() if bound > 0}
-    losses = {metric: bound for metric, bound in candidate.at_least.items() if bound <= 0}
-    worst = -candidate.deciding.worst_lower
-    if not math.isfinite(worst):
-        return f"Undecided: the loss of {styled('b n', name)} has no bound. {result.shortage}".rstrip()
-    behind = f"at worst {round_bound(worst, up=True)}{measure} behind {old}" if worst > 0 else f"not behind {old}"
-    within = f", within the margin of {margin}" if worst > 0 else ""
-    if candidate.decision == "ship":
-        choice = format_choice("Ship", name)
+@dataclass(frozen=True)
+class _Sentence:
+    """Parts of the sentence about a candidate. Two metrics with the same values are one."""
+
+    result: BaselineComparison
+    candidate: CandidateDecision
+    name: str
+    old: str
+
+    @cached_property
+    def changes(self) -> list[Change]:
+        """The changes that decide."""
+        return self.result.list_changes(self.candidate)
+
+    @property
+    def measure(self) -> str:
+        """The measure of which the first two metrics are variants after a blank, or an empty text."""
+        label = label_metrics(self.result.leading)[0]
+        return f" {name_family(label.name)}" if label.long != label.name else ""
+
+    @property
+    def whole(self) -> list[Change]:
+        """The changes on all queries."""
+        return [change for change in self.changes if not change.segment]
+
+    @cached_property
+    def margin(self) -> float | None:
+        """The common margin of all metrics, or None if they differ."""
+        first, *others = dict.fromkeys(self.result.margins.values())
+        return None if others else first
+
+    def format(self) -> str:
+        """Return the sentence."""
+        name = styled("b n", self.name)
+        if self.candidate.decision == "do not ship":
+            losses = [change for change in self.changes if change.status == "loss"]
+            sizes = self._list_bounds(losses, [-change.at_most for change in losses])
+            excess = f", more than the margin of {format_exact(self.margin)}" if self.margin else ""
+            return f"Do not ship {name}: it loses at least {sizes}{excess}."
+        unbounded = next((change for change in self.changes if not math.isfinite(change.at_least)), None)
+        if unbounded is not None:
+            place = f" where {unbounded.segment}" if unbounded.segment else ""
+            under = f" under {unbounded.metric}" if self.result.guards else ""
+            return f"Undecided: the loss of {name}{under}{place} has no bound.{self._describe_shortage(unbounded)}"
+        if self.candidate.decision == "ship":
+            return self._format_ship()
+        worst = max(self.changes, key=lambda change: change.excess)
+        if worst.status == "within":
+            return f"Undecided: {name} is {self._describe_worst(worst)}, but no gain is shown."
+        tolerated = f" (margin {self.result.format_margin(worst.metric)})" if worst.margin else ""
+        loss = f"{round_bound(-worst.at_least, up=True)}{self._name_measure(worst)}"
+        return f"Undecided: {name} may lose up to {loss}{tolerated}.{self._describe_shortage(worst) or self._need}"
+
+    def _format_ship(self) -> str:
+        choice, leading = format_choice("Ship", self.name), self.result.leading
+        gains = [change for change in self.whole if change.at_least > 0 and change.metric in leading]
         if not gains:
-            return f"{choice}: {behind}{within}."
-        subject = measure.strip() or (result.metrics[0] if len(labels) == 1 else "the result")
-        verb, lower = ("improves", "worse") if result.lower_is_better else ("rises", "lower")
-        text = f"{choice} instead of {old}: {subject} {verb} by at least {list_bounds(gains, up=False)}"
-        for label in labels:
-            if label.name in losses:
-                bound = f"at worst {round_bound(-losses[label.name], up=True)}" if worst > 0 else "not"
-                text += f", {bound} {lower} ({label.short})"
-        return f"{text}{within}."
-    undecided = f"Undecided: {styled('b n', name)}"
-    if worst < result.margin:
-        return f"{undecided} is {behind}{within}, but no gain is shown."
-    tolerated = f" (margin {margin})" if result.margin else ""
-    return f"{undecided} may lose up to {round_bound(worst, up=True)}{measure}{tolerated}.{_format_need(candidate)}"
+            worst = max(self.changes, key=lambda change: change.excess)
+            return f"{choice}: {self._describe_worst(worst)}."
+        subject = self.measure.strip() or (gains[0].metric if len(gains) == 1 else "the result")
+        verb, lower = ("improves", "worse") if self.result.lower_is_better else ("rises", "lower")
+        sizes = round_bound(gains[0].at_least, up=False)
+        if len(gains) > 1 or (self.measure and len({change.metric for change in self.changes}) > 1):
+            sizes = self._list_bounds(gains, [change.at_least for change in gains])
+        text = f"{choice} instead of {self.old}: {subject} {verb} by at least {sizes}"
+        labels, margins = self.result.labels, []
+        for change in self.whole:
+            if change.at_least <= 0 and change.metric in leading:
+                bound = f"at worst {round_bound(-change.at_least, up=True)}" if change.at_least < 0 else "not"
+                text += f", {bound} {lower} ({labels[change.metric]})"
+                margins.append(self.result.format_margin(change.metric))
+        text += f", within the margin of {join_names(list(dict.fromkeys(margins)))}" if margins else ""
+        return f"{text}{self._describe_guards()}."
 
+    def _describe_guards(self) -> str:
+        """Return the guards, and the segments, of a candidate that ships."""
+        guards = [change for change in self.whole if change.metric in self.result.guards]
+        texts = []
+        for change in guards if len(guards) <= LISTED else ():
+            worse = f"at most {round_bound(-change.at_least, up=True)} worse" if change.at_least < 0 else "not worse"
+            texts.append(f"{change.metric} {worse} (margin {self.result.format_margin(change.metric)})")
+        if len(guards) > LISTED:
+            texts.append(f"{len(guards)} guards within their margins")
+        if self.result.segments:
+            texts.append("every segment within the margin of each metric")
+        return f", with {join_names(texts)}" if texts else ""
 
-def _format_need(candidate: CandidateDecision) -> str:
-    """Return the number of queries of a new test after a blank, or an empty text."""
-    if candidate.queries_needed is None or candidate.queries_needed.median is None:
-        return ""
-    return f" A new test needs about {candidate.queries_needed.median:,} queries, if the difference is as it looks."
+    def _describe_worst(self, worst: Change) -> str:
+        """Return how far the candidate may be behind. All losses are within their margins."""
+        if worst.at_least >= 0:
+            return f"not behind {self.old}"
+        text = f"at worst {round_bound(-worst.at_least, up=True)}{self._name_measure(worst)} behind {self.old}"
+        if self.margin is not None:
+            return f"{text}, within the margin of {format_exact(self.margin)}"
+        return f"{text} (margin {self.result.format_margin(worst.metric)}), the largest loss in units of the margin"
+
+    def _name_measure(self, change: Change) -> str:
+        """Return the measure, or the metric if the others are different measures, and the segment after a blank."""
+        is_variant = self.measure and change.metric in self.result.leading
+        several = len({change.metric for change in self.changes}) > 1
+        place = f" where {change.segment}" if change.segment else ""
+        if is_variant:
+            return f"{self.measure}{place}"
+        return f" {change.metric}{place}" if several and (self.margin is None or self.result.guards) else place
+
+    def _list_bounds(self, changes: Sequence[Change], sizes: Sequence[float]) -> str:
+        """Return lower bounds, each with its metric, segment, and margin if there are several of these."""
+        labels, texts = self.result.labels, []
+        several = len({change.metric for change in self.changes}) > 1
+        for change, size in zip(changes, sizes, strict=True):
+            details = [labels[change.metric]] if several else []
+            details += [change.segment] if change.segment else []
+            if self.margin is None and self.candidate.decision == "do not ship":
+                details.append(f"margin {self.result.format_margin(change.metric)}")
+            texts.append(round_bound(size, up=False) + (f" ({', '.join(details)})" if details else ""))
+        return join_names(texts, LISTED)
+
+    def _describe_shortage(self, change: Change) -> str:
+        """Return why nothing is known about all queries or about a segment after a blank."""
+        if not change.segment:
+            return f" {self.result.shortage}".rstrip()
+        if change.least is None:
+            return ""
+        if change.queries >= change.least:
+            return f" Fewer than {MIN_QUERIES} of its queries differ."
+        return f" It has {pluralize(change.queries, 'query')}, and needs {change.least:,} or more."
+
+    @property
+    def _need(self) -> str:
+        """The number of queries of a new test after a blank, or an empty text."""
+        needed = self.candidate.queries_needed
+        if needed is None or needed.median is None:
+            return ""
+        return f" A new test needs about {needed.median:,} queries, if the difference is as it looks."
 
 
 def _format_advice(result: BaselineComparison, first: CandidateDecision, names: Mapping[str, str]) -> str:
     changes = [
         f"{styled(style, format_difference(first.difference[label.name]))}{first.format_interval(label.name)} under "
         f"{label.long}"
-        for label, style in zip(label_metrics(result.metrics), "le", strict=False)
+        for label, style in zip(label_metrics(result.leading), "le", strict=False)
     ]
     decisions, text = list(result.decisions.values()), ""
     if len(decisions) > 1:
@@ -479,161 +705,166 @@ def validate_baseline(baseline: str, models: Sequence[str]) -> None:
 
 def compare_with_baseline(
     sample: Sample,
-    metrics: tuple[str, ...],
+    family: Family,
     baseline: str,
-    margin: float,
     *,
     require: Requirement = "gain",
+    labels: Labels | None = None,
     looks: Sequence[int] | None = None,
     earlier: Mapping[str, Any] | str | PathLike[str] | None = None,
     bounds: BoundKind | None = None,
-    plan: bool = True,
 ) -> BaselineComparison:
     """Decide about all models whether to replace the baseline. See `Comparison.against`.
 
-    `bounds` are by default those of the sample. Without `plan`, the numbers of queries that would decide are not
-    computed.
+    `labels` are those of segments, and `bounds` are by default those of the sample.
     """
-    width = validate_margin(margin)
-    sample.validate_difference("margin", margin, metrics)
     bounds = sample.bounds if bounds is None else validate_bounds(bounds)
-    joint = sample.joint(metrics)
+    joint = sample.joint(tuple(family.margins))
     panel = joint.panel
     validate_baseline(baseline, panel.models)
-    validate_requirement(require, width)
     b = panel.models.index(baseline)
+    means = {m: float(panel.in_unit(m, joint.estimated.mean[row, b])) for row, m in enumerate(panel.metrics)}
+    record = {} if earlier is None else find_repeatable(read_record(earlier))
+    margins = resolve_margins(family.margins, baseline, means, record)
+    _validate_margins(sample, margins, require, bool(labels))
     candidates = [place for place in range(len(panel.models)) if place != b]
     settings = {
-        "baseline": baseline, "candidates": [panel.models[c] for c in candidates], "metrics": list(metrics),
-        "alpha": sample.alpha, "margin": width, "require": require, "repeats": panel.evidence["repeats"],
-        "bounds": bounds,
+        "baseline": baseline, "candidates": [panel.models[c] for c in candidates], "metrics": list(panel.metrics),
+        "shares": family.shares, "margins": margins, "gain": list(family.gain), "alpha": sample.alpha,
+        "require": require, "repeats": panel.evidence["repeats"], "bounds": bounds,
+        "segments": list_segments(labels or {}),
     }  # fmt: skip
     planned, previous = read_looks(looks, earlier, panel.queries, settings)
-    gamma = sample.alpha / 2 / len(candidates)
-    size, order = 0, ""
-    level = find_look_level(gamma, panel.queries, planned, previous)
-    bound: Callable[..., OneSided] = partial(bound_asymptotically, level=level)
+    look = Look(sample.alpha / 2 / len(candidates), planned, previous, record)
+    betting, order = Betting(), ""
     if bounds == "betting":
-        validate_betting(panel, metrics, sample.ranges)
-        record = {} if earlier is None else read_record(earlier)
-        size = record.get("size") or (planned[-1] if planned else panel.queries)
-        digests = sample.compute_digests(metrics)
-        places = order_queries(digests, record.get("order", ""))
-        order, level = "".join(digests[place] for place in places), gamma
-        bound = partial(bound_by_betting, level=level, places=places, size=size)
+        betting, order = _prepare_betting(sample, panel, look)
+    parts = tuple(build_parts(sample, joint, labels or {}, look, betting))
+    needs = bounds == "asymptotic" and (not planned or panel.queries >= planned[-1])
+    test = _Test(margins, len(family.gain), look.level if needs else None)
     intervals = joint.bootstrap.bound_pairs(sample.alpha)
-    plan = plan and bounds == "asymptotic" and (not planned or panel.queries >= planned[-1])
-    request = _Request(width, require, gamma if plan else None)
     return BaselineComparison(
         baseline=baseline,
-        metrics=tuple(metrics),
-        candidates=tuple(_decide(joint, b, c, bound(joint, b, c), request, intervals) for c in candidates),
-        queries=panel.queries,
+        metrics=panel.metrics,
+        margins=margins,
+        shares=family.shares,
+        gain=family.gain,
         require=require,
-        level=level,
+        level=parts[0].level,
         looks=planned,
         earlier=previous,
-        earlier_decisions=find_earlier_decisions(earlier, panel.queries),
+        history=read_history(earlier, panel.queries),
         bounds=bounds,
-        size=size,
+        size=betting.size,
         order=order,
+        segments=tuple(part.record for part in parts[1:]),
         shortage=joint.estimated.shortage if bounds == "asymptotic" else "",
-        **sample.describe(width),
+        candidates=tuple(_decide(parts, test, b, c, intervals) for c in candidates),
+        queries=panel.queries,
+        alpha=sample.alpha,
+        draws=sample.draws,
+        seed=sample.seed,
         **panel.evidence,
     )
 
 
-class OneSided(NamedTuple):
-    """Bounds of the change of a candidate by metric: marginal lower, simultaneous lower and simultaneous upper bounds.
-
-    All hypotheses of a loss must be rejected, so the marginal bounds need no correction for the number of metrics
-    (intersection-union test).
-    """
-
-    marginal: Floats
-    lower: Floats
-    upper: Floats
+def _validate_margins(sample: Sample, margins: Mapping[str, float], require: Requirement, has_segments: bool) -> None:
+    """Raise `ValueError` if a margin is too large for its metric, or 0 but needed."""
+    for metric, width in margins.items():
+        sample.validate_difference("margin", width, [metric])
+        validate_requirement(require, width)
+    if has_segments and not all(margins.values()):
+        raise ValueError("margin must be above 0 for segments, got 0. Pass the largest acceptable loss.")
 
 
-def bound_asymptotically(joint: JointEstimate, b: int, c: int, level: float) -> OneSided:
-    """Return the bounds of the t distribution or of the share of differing queries."""
-    correlation = PairErrors.from_joint(joint, b, c).correlation
-    change = joint.bootstrap.bounds.select(b, c)
-
-    def bound_jointly(bounds: DifferenceBounds) -> Floats:
-        return bounds.bound_jointly(
-            level, len(bounds.error), lambda part: find_joint_criticals(bounds.freedom, correlation, part)
-        )
-
-    return OneSided(change.bound_singly(level), bound_jointly(change), -bound_jointly(change.reverse()))
+def _prepare_betting(sample: Sample, panel: Panel, look: Look) -> tuple[Betting, str]:
+    """Return the order and the planned number of the queries for bounds by betting, and the record of the order."""
+    validate_betting(panel, panel.metrics, sample.ranges)
+    size = look.record.get("size") or (look.looks[-1] if look.looks else panel.queries)
+    digests = sample.compute_digests(panel.metrics)
+    places = order_queries(digests, look.record.get("order", ""))
+    return Betting(places, size), "".join(digests[place] for place in places)
 
 
-def bound_by_betting(joint: JointEstimate, b: int, c: int, level: float, places: Integers, size: int) -> OneSided:
-    """Return the bounds by betting on queries in this order, tuned to a number of them."""
-    values, widths = joint.panel.values, joint.estimated.widths.tolist()
-    change = (values[:, c] - values[:, b])[:, places]
+class _Test(NamedTuple):
+    """Margins, the number of metrics of which one must improve, and the level of a plan, None without a plan."""
 
-    def bound(change: Floats, level: float) -> Floats:
-        return np.array([bound_mean(row, width, level, size) for row, width in zip(change, widths, strict=True)])
-
-    part = level / len(change)
-    return OneSided(bound(change, level), bound(change, part), -bound(-change, part))
-
-
-class _Request(NamedTuple):
-    """Settings of all decisions, and the one-sided level of a plan, None without a plan."""
-
-    margin: float
-    require: Requirement
+    margins: dict[str, float]
+    gains: int
     level: float | None
 
 
-def _decide(
-    joint: JointEstimate, b: int, c: int, bounds: OneSided, request: _Request, intervals: Floats
-) -> CandidateDecision:
-    panel, pair = joint.panel, joint.bootstrap.bounds.select(b, c)
-    marginal, lower, upper = bounds
-    deciding = DecidingBounds(float(marginal.min()), float(upper.min()), float(lower.max()))
-    decision = apply_rule(deciding, request.margin, request.require)
+def _decide(parts: Sequence[Part], test: _Test, b: int, c: int, intervals: Floats) -> CandidateDecision:
+    """Decide about model c instead of model b."""
+    whole, margins = parts[0], np.array(list(test.margins.values()))
+    panel, pair = whole.panel, whole.bounds.select(b, c)
+    bounds = [part.bound(b, c, test.gains, len(parts)) for part in parts]
+    decision = apply_rule(bounds, margins, test.gains > 0)
+    metrics, (at_least, at_most, gain) = panel.metrics, bounds[0]
     # If the models are equal on every query, they may be so on all further ones, which then bound no loss either.
-    can_plan = (
-        decision == "undecided" and pair.decides and not (np.isinf(marginal) & (pair.below + pair.above == 0)).any()
-    )
-    needed = _estimate_needs(joint, b, c, request) if can_plan and request.level is not None else None
-    difference = np.array([panel.in_unit(*row) for row in zip(panel.metrics, pair.difference, strict=True)])
-    ends = zip(panel.metrics, intervals[:, b, c], -intervals[:, c, b], strict=True)
+    can_plan = decision == "undecided" and not (np.isinf(at_least) & (pair.below + pair.above == 0)).any()
+    can_plan = can_plan and all(part.decides for part in parts)
+    needed = _estimate_needs(parts, test, b, c) if can_plan and test.level is not None else None
+    assert whole.estimated is not None
+    widths = whole.estimated.widths
+    difference = np.array([panel.in_unit(*row) for row in zip(metrics, pair.difference, strict=True)])
+    ends = zip(metrics, intervals[:, b, c], -intervals[:, c, b], strict=True)
     first, second = np.transpose([(panel.in_unit(name, one), panel.in_unit(name, other)) for name, one, other in ends])
-    lowest, highest = clip_intervals(difference, first, second, -joint.estimated.widths, joint.estimated.widths)
+    lowest, highest = clip_intervals(difference, first, second, -widths, widths)
 
     def by_metric(numbers: Any) -> dict[str, Any]:
-        return dict(zip(panel.metrics, numbers.tolist(), strict=True))
+        return dict(zip(metrics, numbers.tolist(), strict=False))
 
     return CandidateDecision(
         candidate=panel.models[c],
         decision=decision,
-        deciding=deciding,
-        proven_losses=tuple(compress(panel.metrics, upper < 0)),
-        excessive_losses=tuple(compress(panel.metrics, upper < -request.margin)),
+        proven_losses=tuple(compress(metrics, at_most < 0)),
+        excessive_losses=tuple(compress(metrics, at_most < -margins)),
         difference=by_metric(difference),
         lower=by_metric(lowest),
         upper=by_metric(highest),
-        at_least=by_metric(marginal),
-        at_most=by_metric(upper),
+        at_least=by_metric(at_least),
+        at_most=by_metric(at_most),
+        gain_at_least=by_metric(gain),
         differing=by_metric(pair.below + pair.above),
-        shares={metric: compute_shares(panel, row, b, c) for row, metric in enumerate(panel.metrics)},
+        shares={metric: compute_shares(panel, row, b, c) for row, metric in enumerate(metrics)},
+        changes=tuple(
+            change
+            for part, one_sided in zip(parts, bounds, strict=True)
+            for change in _list_changes(part, one_sided, test, b, c)
+        ),
         queries_needed=needed,
     )
 
 
-def apply_rule(bounds: DecidingBounds, margin: float, require: Requirement) -> Decision:
-    """Return the decision for the bounds of candidate − baseline.
+def _list_changes(part: Part, bounds: OneSided, test: _Test, b: int, c: int) -> Iterator[Change]:
+    """Yield the changes under all metrics on all queries, or in a segment."""
+    panel = part.panel
+    pair = part.bounds.select(b, c) if panel.queries else None
+    for row, (metric, margin) in enumerate(test.margins.items()):
+        least, difference = MIN_QUERIES, math.nan
+        if pair is not None:
+            difference = float(panel.in_unit(metric, pair.difference[row]))
+            own = pair.take(slice(row, row + 1))
+            least = find_size_without_losses(own, part.level, np.array([margin])) or MIN_QUERIES
+        is_rare = part.places is None and (pair is None or bool(pair.is_rare[row]))
+        at_least, at_most = float(bounds.at_least[row]), float(bounds.at_most[row])
+        yield Change(
+            metric, part.name, panel.queries, least if is_rare else None, difference, at_least, at_most, margin
+        )
 
-    >>> [apply_rule(DecidingBounds(-0.0011, 0.0009, -0.0005), 0.01, require) for require in ("gain", "no_loss")]
+
+def apply_rule(bounds: Sequence[OneSided], margins: Floats, needs_gain: bool) -> Decision:
+    """Return the decision for the bounds of candidate − baseline on all queries and in segments.
+
+    >>> bounds = OneSided(np.array([-0.0011, -0.0009]), np.array([0.0009, 0.01]), np.array([-0.0005]))
+    >>> [apply_rule([bounds], np.array([0.01, 0.001]), needs_gain) for needs_gain in (True, False)]
     ['undecided', 'ship']
     """
-    if bounds.worst_lower > -margin and (require == "no_loss" or margin == 0 or bounds.best_lower > 0):
+    gains = not needs_gain or not margins.all() or bool((bounds[0].gain > 0).any())
+    if gains and all((part.at_least > -margins).all() for part in bounds):
         return "ship"
-    return "do not ship" if bounds.worst_upper < -margin else "undecided"
+    return "do not ship" if any((part.at_most < -margins).any() for part in bounds) else "undecided"
 
 
 def compute_shares(panel: Panel, row: int, baseline: int, candidate: int) -> dict[str, float]:
@@ -651,44 +882,37 @@ def compute_shares(panel: Panel, row: int, baseline: int, candidate: int) -> dic
     return {name: float(weights @ mask / weights.sum()) for name, mask in masks.items()}
 
 
-def _estimate_needs(joint: JointEstimate, b: int, c: int, request: _Request) -> NeededSize:
+def _estimate_needs(parts: Sequence[Part], test: _Test, b: int, c: int) -> NeededSize:
     """Return the number of queries that one test in a new experiment needs to ship.
 
     The true differences are assumed to be the estimated ones, less z standard errors, with z = 0 for 50 % and 0.84 for
-    80 % confidence. The share of differing queries is the quantile of its Jeffreys interval.
+    80 % confidence. The share of differing queries is the quantile of its Jeffreys interval. Segments keep their shares
+    of the queries, and reduce the probability by those that they reject the candidate.
     """
-    margin, require, level = request
+    level, margins, queries = test.level, np.array(list(test.margins.values())), parts[0].panel.queries
     assert level is not None
-    bounds, errors, queries = (
-        joint.bootstrap.bounds.select(b, c),
-        PairErrors.from_joint(joint, b, c),
-        joint.panel.queries,
-    )
-    if require == "no_loss" and (number := find_size_without_losses(bounds, level, margin)):
-        number = math.ceil(number * queries / bounds.units)
-        return NeededSize(number, number)
+    pairs = [part.bounds.select(b, c) for part in parts]
+    errors = [part.find_errors(b, c) for part in parts]
+    if not test.gains:
+        sizes = [(find_size_without_losses(pair, level, margins), pair.units) for pair in pairs]
+        factors = [size / units for size, units in sizes if size is not None]
+        if len(factors) == len(pairs):
+            number = math.ceil(max(factors) * queries - 1e-9)
+            return NeededSize(number, number)
 
     def find_size(confidence: float) -> int | None:
-        difference = bounds.difference - NormalDist().inv_cdf(confidence) * errors.error
+        lower = NormalDist().inv_cdf(confidence)
+        differences = [pair.difference - lower * error.error for pair, error in zip(pairs, errors, strict=True)]
 
         def is_sufficient(more: float) -> bool:
-            return compute_ship_probability(errors.scale(more), difference, level, margin, require) >= POWER
+            chances = [
+                compute_ship_probability(error.scale(more), difference, level, margins, 0 if place else test.gains)
+                for place, (error, difference) in enumerate(zip(errors, differences, strict=True))
+            ]
+            return sum(chances) - (len(chances) - 1) >= POWER
 
-        least = max(1.0, find_support_factor(bounds, confidence, POWER))
+        least = max(1.0, *(find_support_factor(pair, confidence, POWER) for pair in pairs))
         factor = find_least(is_sufficient, least, MAX_QUERIES / queries)
         return None if factor is None else math.ceil(queries * factor)
 
     return NeededSize(find_size(0.5), find_size(0.8))
-
-
-def find_size_without_losses(bounds: DifferenceBounds, level: float, margin: float) -> int | None:
-    """Return the number of units that exclude a loss if still no query gets worse, or None if some does.
-
-    With range B, the bound −B(1 − γ^(1/n)) exceeds −Δ if n ≥ ln γ / ln(1 − Δ/B).
-    """
-    widest = float(bounds.widths.max()) * bounds.largest
-    if not bounds.is_rare.all() or (bounds.below > 0).any() or bounds.modal.any() or not math.isfinite(widest):
-        return None
-    return (
-        max(MIN_QUERIES, math.ceil(math.log(level) / math.log1p(-margin / widest))) if margin < widest else MIN_QUERIES
-    )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -131,6 +131,9 @@ class DifferenceBounds:
     decides: bool
     has_repeats: bool
 
+    BY_METRIC: ClassVar = ("difference", "error", "skewness", "freedom", "modal", "below", "above", "widths")
+    """Attributes with the metrics in the first axis."""
+
     @classmethod
     def from_estimate(cls, estimated: Estimate) -> DifferenceBounds:
         """Return the bounds of all ordered pairs, shape (metrics, M, M). ``[m, k, j]`` is model j minus model k."""
@@ -164,8 +167,11 @@ class DifferenceBounds:
 
     def select(self, k: Any, j: Any) -> DifferenceBounds:
         """Return the bounds of model j minus model k, or of several pairs of them."""
-        names = ("difference", "error", "skewness", "freedom", "modal", "below", "above", "widths")
-        return replace(self, **{name: getattr(self, name)[:, k, j] for name in names})
+        return replace(self, **{name: getattr(self, name)[:, k, j] for name in self.BY_METRIC})
+
+    def take(self, rows: slice) -> DifferenceBounds:
+        """Return the bounds under some of the metrics."""
+        return replace(self, **{name: getattr(self, name)[rows] for name in self.BY_METRIC})
 
     def reverse(self) -> DifferenceBounds:
         """Return the bounds of the opposite differences. The negated lower bounds are upper bounds of these."""

@@ -1,7 +1,7 @@
-"""Errors of the differences of two models under one or two metrics, and the probability that a test proves a claim.
+"""Errors of the differences of two models by metric, and the probability that a test proves a claim.
 
-The errors of both metrics are normal with a known correlation, so that tail probabilities are exact, also at the small
-levels of early looks.
+The errors of two metrics are normal with a known correlation, so that tail probabilities are exact, also at the small
+levels of early looks. For more metrics, they are bounded by sums.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from .._common.lazy import scipy, special
 from .._common.typing import Floats, Integers
 from .._common.validation import validate_choice
 from .bounds import DifferenceBounds, add_skewness, find_pair_freedom
-from .estimates import MIN_QUERIES
-from .inference import JointEstimate
+from .estimates import MIN_QUERIES, Estimate
 
 Requirement: TypeAlias = Literal["gain", "no_loss"]
 
@@ -89,9 +88,9 @@ class PairErrors:
     repeat_covariance: Floats
 
     @classmethod
-    def from_joint(cls, joint: JointEstimate, b: int, c: int) -> PairErrors:
+    def from_estimate(cls, estimated: Estimate, b: int, c: int) -> PairErrors:
         """Return the errors of model c minus model b."""
-        estimated, repeats, pair = joint.estimated, joint.estimated.repeats, [b, c]
+        repeats, pair = estimated.repeats, [b, c]
         metrics, models = estimated.mean.shape
         roots = estimated.root.reshape(-1, metrics, models)
         spread = roots[:, :, c] - roots[:, :, b]
@@ -115,6 +114,17 @@ class PairErrors:
             covariance=self.covariance / more,
         )
 
+    def take(self, rows: slice) -> PairErrors:
+        """Return the errors under some of the metrics."""
+        return replace(
+            self,
+            of_queries=self.of_queries[rows],
+            of_repeats=self.of_repeats[:, rows],
+            third=self.third[rows],
+            covariance=self.covariance[rows, rows],
+            repeat_covariance=self.repeat_covariance[rows, rows],
+        )
+
     @property
     def error(self) -> Floats:
         """Standard errors, shape (metrics,)."""
@@ -127,8 +137,8 @@ class PairErrors:
 
     @property
     def correlation(self) -> float:
-        """Correlation of the errors under two metrics, 1 for a single metric or without variance."""
-        covariance = self.covariance + self.repeat_covariance
+        """Correlation of the errors under the first two metrics, 1 for a single metric or without variance."""
+        covariance = (self.covariance + self.repeat_covariance)[:2, :2]
         product = math.sqrt(covariance[0, 0] * covariance[-1, -1])
         return float(covariance[0, -1] / product) if product > 0 else 1.0
 
@@ -147,14 +157,15 @@ class PairErrors:
 
 
 def find_joint_criticals(freedom: Floats, correlation: float, level: float) -> Floats:
-    """Return the one-sided critical values of the largest studentized error of one or two metrics (max-T).
+    """Return the one-sided critical values of the largest studentized error of several metrics (max-T).
 
-    The quantile z of the larger of two normal variables becomes a quantile of the t distribution, t_ν⁻¹(Φ(z)).
+    The quantile z of the larger of two normal variables becomes a quantile of the t distribution, t_ν⁻¹(Φ(z)). Three or
+    more metrics share the level equally, which is valid for all correlations.
     """
     if level < MIN_LEVEL:
         return np.full(freedom.shape, MAX_CRITICAL)
-    if len(freedom) == 1:
-        return np.asarray(-special.stdtrit(freedom, level))
+    if len(freedom) != 2:
+        return np.asarray(-special.stdtrit(freedom, level / len(freedom)))
 
     def compute_excess(z: float) -> float:
         return float(2 * special.ndtr(-z) - compute_binormal(np.array(-z), np.array(-z), correlation)) - level
@@ -178,25 +189,34 @@ def compute_ship_probability(
     errors: PairErrors,
     difference: Floats,
     level: float,
-    margin: float,
-    require: Requirement,
+    margins: Floats | float,
+    gains: int,
     spread: Floats | None = None,
 ) -> float:
     """Return the probability to ship a candidate with these true differences, if the errors are normal.
 
-    `spread` is the true standard deviation of the differences, by default the standard error.
+    One of the first `gains` metrics must improve, none if it is 0. `spread` is the true standard deviation of the
+    differences, by default the standard error. The probability is exact for two metrics. The other metrics, the guards,
+    reduce it by the probabilities that they reject the candidate, which is a lower bound.
     """
     scale = np.maximum(errors.error if spread is None else spread, 1e-300)
-    lowest = (errors.find_criticals(level) * errors.error - difference - margin) / scale
-    highest = lowest
-    if require == "gain" and margin > 0:
-        highest = np.maximum(lowest, (errors.find_joint_criticals(level) * errors.error - difference) / scale)
-    if len(lowest) == 1:
-        return float(special.ndtr(-highest[0]))
+    lowest = (errors.find_criticals(level) * errors.error - difference - margins) / scale
+    highest = lowest.copy()
+    if gains and np.all(margins > 0):
+        part = errors.take(slice(gains))
+        gain = (part.find_joint_criticals(level) * part.error - difference[:gains]) / scale[:gains]
+        highest[:gains] = np.maximum(lowest[:gains], gain)
+    if gains > 2:  # At least one of them gains if the likeliest one does.
+        first = int(highest[:gains].argmin())
+        return float(special.ndtr(-highest[first]) - special.ndtr(np.delete(lowest, first)).sum())
+    exact = min(gains or 2, len(lowest))
+    failing = float(special.ndtr(lowest[exact:]).sum())
+    if exact == 1:
+        return float(special.ndtr(-highest[0])) - failing
     # All normal errors exceed `lowest`, and some exceeds `highest`: they are not all between the two.
-    (a, b), (c, d), correlation = lowest, highest, errors.correlation
+    (a, b), (c, d), correlation = lowest[:2], highest[:2], errors.correlation
     proven = compute_binormal(-a, -b, correlation)
-    if highest is not lowest:
+    if (highest[:2] > lowest[:2]).any():
         inside = (
             compute_binormal(c, d, correlation)
             - compute_binormal(a, d, correlation)
@@ -204,7 +224,7 @@ def compute_ship_probability(
             + compute_binormal(a, b, correlation)
         )
         proven = proven - np.maximum(inside, 0.0)
-    return float(proven)
+    return float(proven) - failing
 
 
 def compute_support_chance(queries: Floats | float, share: Floats | float) -> Floats:

@@ -505,7 +505,8 @@ class _Planner:
         errors, spread = self._build_errors(queries, repeats)
         gamma = self.request.alpha / 2 / (self.components.models - 1)
         difference = np.full(len(spread), self.request.difference)
-        return compute_ship_probability(errors, difference, gamma, self.request.margin, self.request.require, spread)
+        gains = len(spread) if self.request.require == "gain" else 0
+        return compute_ship_probability(errors, difference, gamma, self.request.margin, gains, spread)
 
 
 @dataclass(frozen=True, eq=False)

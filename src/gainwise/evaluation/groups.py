@@ -70,7 +70,7 @@ class Family:
     metric: Metric
     statistics: Any
     cutoffs: Sequence[int | None]
-    columns: Sequence[int]
+    columns: list[int]
 
     @property
     def _value_if_empty(self) -> float:
@@ -138,7 +138,7 @@ def _subject(metric: Metric, judgments: Judgments, unjudged: Unjudged) -> tuple[
     return by_column.condensed
 
 
-def _leave_out_unjudged(metric: Metric, judgments: Judgments, values: Floats, columns: Sequence[int]) -> None:
+def _leave_out_unjudged(metric: Metric, judgments: Judgments, values: Floats, columns: list[int]) -> None:
     """Set the values of queries without any judged document to NaN."""
     judgments = judgments.column(metric.column)
     if judgments.unjudged_queries is not None and metric.subject(judgments) is judgments:
@@ -187,7 +187,7 @@ class FunctionGroup:
     """Metrics that are functions of the labels and scores of a query, and the columns of their values."""
 
     metrics: Sequence[FunctionMetric]
-    columns: Sequence[int]
+    columns: list[int]
     unjudged: Unjudged
 
     def evaluate(self, judgments: Judgments, scores: AlignedScores, threads: int, values: Floats) -> None:

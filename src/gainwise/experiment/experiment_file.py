@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -37,7 +38,10 @@ TABLE_OPTIONS = {"label", "query", "weight", "columns", "feature_columns"}
 """Optional keys of the table `data` if it names tables."""
 READ_OPTIONS = {"format", "features", "zero_based", "shared_ids"} | TABLE_OPTIONS
 """Optional keys of the table `data` if it names files."""
-DATA_SOURCES = ({"train", "valid", "test"}, {"folds"}, {"files", "k_folds"}, {"simulate"}, {"simulate", "k_folds"})
+DATA_SOURCES = (
+    {"train", "valid", "test"}, {"folds"}, {"files", "k_folds"}, {"files", "split"}, {"simulate"},
+    {"simulate", "k_folds"},
+)  # fmt: skip
 """Keys of the table `data` that belong together."""
 
 
@@ -52,6 +56,13 @@ class SimulateTable(StrictModel):
     signal: float = 1.0
 
 
+class SplitTable(StrictModel):
+    """Table `data.split` of a TOML file."""
+
+    by: str
+    at: Annotated[list[Any], Field(min_length=2, max_length=2)]
+
+
 class DataTable(StrictModel):
     """Table `data` of a TOML file."""
 
@@ -61,6 +72,7 @@ class DataTable(StrictModel):
     folds: Annotated[list[str], Field(min_length=3)] | None = None
     files: Files | None = None
     k_folds: Annotated[int, Field(ge=3)] | None = None
+    split: SplitTable | None = None
     seed: Seed | None = None
     simulate: SimulateTable | None = None
     groups: str | None = None
@@ -80,14 +92,18 @@ class DataTable(StrictModel):
         is_useless = (keys & READ_OPTIONS and "simulate" in keys) or ("seed" in keys and "k_folds" not in keys)
         if keys - READ_OPTIONS - {"seed", "groups"} not in DATA_SOURCES or is_useless:
             raise ValueError(
-                "data must have either train, valid and test, or folds, or files and k_folds, or simulate. format, "
-                "features, zero_based, shared_ids and columns require files, and seed requires k_folds, got "
+                "data must have either train, valid and test, or folds, or files and k_folds or split, or simulate. "
+                "format, features, zero_based, shared_ids and columns require files, and seed requires k_folds, got "
                 f"{' and '.join(sorted(keys)) or 'none of them'}"
             )
         options = READ_OPTIONS - TABLE_OPTIONS - {"format"} if self.format == "table" else TABLE_OPTIONS
         if keys & options:
             need = "must not have" if self.format == "table" else "requires format = 'table' for"
             raise ValueError(f"data {need} {' and '.join(sorted(keys & options))}, got format = {self.format!r}")
+        if self.split is not None and self.format != "table":
+            raise ValueError(
+                f"data.split requires format = 'table' with a column {self.split.by!r}, got {self.format!r}"
+            )
         if self.simulate is not None and (self.simulate.split is None) == (self.k_folds is None):
             raise ValueError("data requires either simulate.split = [0.6, 0.2, 0.2] or k_folds = 5")
         return self
@@ -163,6 +179,11 @@ def _read_data(source: Path, table: DataTable, seed: int) -> dict[str, Any]:
             parts = {key: _read_files(paths[key], table) for key in ("train", "valid", "test")}
             return {**parts, "groups": table.groups}
         everything = _read_files(paths["files"], table)
+        if table.split is not None:
+            with prefix_errors("data.split: "):
+                times = [str(value) if isinstance(value, date) else value for value in table.split.at]
+                split = everything.split_queries(by=table.split.by, at=times)
+            return {**dict(zip(("train", "valid", "test"), split, strict=True)), "groups": table.groups}
     with prefix_errors("data.k_folds: "):
         own_seed = seed if table.seed is None else table.seed
         folds = k_folds(everything, table.k_folds or 0, seed=own_seed, groups=table.groups)
@@ -189,11 +210,12 @@ def _read_files(paths: Sequence[Path], table: DataTable) -> RankingData:
 
 def _read_table(path: Path, table: DataTable) -> RankingData:
     """Return the data of a CSV, TSV or Parquet file, with numeric or categorical features."""
+    keys = (table.groups, table.split and table.split.by)
     try:
         return from_frame(
             read_table(path, text=table.query),
             label=table.label, query=table.query, weight=table.weight, features=table.feature_columns,
-            columns=table.columns, keys=[] if table.groups is None else [table.groups],
+            columns=table.columns, keys=list(dict.fromkeys(key for key in keys if key)),
         )  # fmt: skip
     except (ValueError, TypeError) as error:
         raise ValueError(f"{path}: {one_line(error)}") from None

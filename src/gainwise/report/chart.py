@@ -168,6 +168,8 @@ class Chart:
         Name of the line at 0, "best" or "baseline", and head of the last column.
     remarks : tuple of str
         Further sentences of the legend.
+    scale : str
+        The unit of differences in words after a blank, if they are not in the units of the metrics.
     """
 
     question: str
@@ -181,6 +183,7 @@ class Chart:
     reference: str = "best"
     last: str = "at worst"
     remarks: tuple[str, ...] = ()
+    scale: str = ""
 
     def axis(self, rows: Sequence[Row] = ()) -> Axis:
         """Return the scale that fits `rows`, by default all, and the margin unless it is much larger."""
@@ -210,7 +213,7 @@ class Chart:
     def caption(self) -> str:
         """The numbers of the chart in words."""
         difference = "gap to the best" if self.reference == "best" else "change against the baseline"
-        return f"{self.measure}: {difference}, with {self.level} intervals"
+        return f"{self.measure}: {difference}{self.scale}, with {self.level} intervals"
 
     @property
     def keys(self) -> list[str]:
@@ -222,12 +225,12 @@ class Chart:
 
     def describe_marks(self, band: str = "Shaded") -> list[str]:
         """Return sentences about the marks. `band` names the part of a lane within the margin."""
-        is_best, margin = self.reference == "best", format_exact(self.margin)
-        worse = f"worse by more than {margin}" if self.margin else "worse"
+        is_best, margin = self.reference == "best", "" if self.scale else f" of {format_exact(self.margin)}"
+        worse = f"worse by more than the margin{margin}" if self.margin else "worse"
         states = ("may be best", "ruled out") if is_best else (f"not shown to be {worse}", f"shown to be {worse}")
         sentences = [f"Filled: {states[0]}. Hollow: {states[1]} ({self.level})."]
         sentences += ["Bar: the interval of the difference. Right is better."]
-        sentences += [f"{band}: within the margin of {margin}."] if self.margin else []
+        sentences += [f"{band}: within the margin{margin}."] if self.margin else []
         sentences += [f"All names also have: {self.names.shared}."] if self.names.shared else []
         return [*sentences, *self.remarks]
 
@@ -379,7 +382,7 @@ def build_baseline_chart(
 ) -> Chart:
     """Return the chart of every candidate against a baseline, highest under the first metric first."""
     question, answer, advice = describe_replacement(result, names.labels)
-    metrics = result.metrics[:1] if merged else result.metrics
+    metrics = result.leading[:1] if merged else result.leading[:2]
     first, baseline, earlier = rank_candidates(result)[0], result.baseline, result.earlier_decisions
     if decided := earlier.get(first.candidate):
         new = styled("b n", names.labels[first.candidate])
@@ -394,7 +397,7 @@ def build_baseline_chart(
     marks = tuple(Mark(0.0, 0.0, 0.0, True, False, means[m][baseline], f"{m}: the baseline") for m in metrics)
     outcome = "keep" if starred == baseline else "baseline"
     rows.append(Row(baseline, marks, outcome, 0.0, starred == baseline, is_reference=True))
-    series = _build_series(result.metrics, result.lower_is_better, merged)
+    series = _build_series(result.leading[:2], result.lower_is_better, merged)
     return Chart(
         question=question,
         headline=answer,
@@ -403,7 +406,7 @@ def build_baseline_chart(
         series=series,
         rows=tuple(sorted(rows, key=lambda row: -row.marks[0].value)),
         level=format_confidence(result.alpha),
-        margin=result.margin,
+        margin=result.margins[metrics[0]],
         reference="baseline",
         last="decision",
         remarks=(_describe_means(rows[-1:], series, names),),
@@ -416,7 +419,7 @@ def add_repeats(chart: Chart, distances: Mapping[str, Mapping[str, Sequence[floa
     for row in chart.rows:
         marks = []
         for mark, series in zip(row.marks, chart.series, strict=True):
-            gaps = distances[series.label.name].get(row.model, ())
+            gaps = distances.get(series.label.name, {}).get(row.model, ())
             if len(gaps):
                 shift = mark.value + sum(gaps) / len(gaps)  # The mean of the repeats is at the mark.
                 repeats = tuple(float(shift - gap) for gap in gaps)
@@ -428,6 +431,25 @@ def add_repeats(chart: Chart, distances: Mapping[str, Mapping[str, Sequence[floa
         rows.append(replace(row, marks=tuple(marks)))
     remarks = ("Small ticks: single repeats, their mean is the mark.", *chart.remarks)
     return replace(chart, rows=tuple(rows), remarks=remarks)
+
+
+def scale_by_margins(chart: Chart, margins: Mapping[str, float]) -> Chart:
+    """Return a chart whose differences are multiples of the margin of their metric, if the margins are different."""
+    units = [margins[series.label.name] for series in chart.series]
+    if len(set(units)) < 2:
+        return chart
+    rows = []
+    for row in chart.rows:
+        marks = tuple(_scale_mark(mark, unit) for mark, unit in zip(row.marks, units, strict=True))
+        worst = 0.0 if row.is_reference else -min(mark.lower for mark in marks)
+        rows.append(replace(row, marks=marks, worst=worst))
+    sizes = [f"{unit:.4g} ({series.label.short})" for unit, series in zip(units, chart.series, strict=True)]
+    return replace(chart, rows=tuple(rows), margin=1.0, scale=f" in units of the margins {join_names(sizes)}")
+
+
+def _scale_mark(mark: Mark, unit: float) -> Mark:
+    ends = {name: getattr(mark, name) / unit for name in ("value", "lower", "upper")}
+    return replace(mark, **ends, repeats=tuple(value / unit for value in mark.repeats))
 
 
 def _build_series(metrics: tuple[str, ...], losses: Container[str], merged: bool) -> tuple[Series, ...]:

@@ -22,7 +22,7 @@ from ..comparison.estimates import MIN_QUERIES
 from ..comparison.ranked_models import select_sums
 from ..comparison.sensitivity import MIN_MODELS
 from ..comparison.single_queries import compute_preferences, find_losses, find_ranked_places
-from .chart import add_repeats, build_baseline_chart, build_metric_chart, build_verdict_chart
+from .chart import add_repeats, build_baseline_chart, build_metric_chart, build_verdict_chart, scale_by_margins
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
@@ -99,8 +99,11 @@ class Content:
         comparison, chart = self.comparison, self.standing
         if self.against is not None:
             means = {metric: comparison.leaderboard[metric].to_dict() for metric in comparison.metrics}
-            chart = build_baseline_chart(self.against, self.names, means, self.merged)
-        return add_repeats(chart, comparison._repeat_distances) if comparison.repeats and chart.rows else chart
+            merged = self.merged and self.against.leading == comparison.primary
+            chart = build_baseline_chart(self.against, self.names, means, merged)
+        if comparison.repeats and chart.rows:
+            chart = add_repeats(chart, comparison._repeat_distances)
+        return chart if self.against is None else scale_by_margins(chart, self.against.margins)
 
     @cached_property
     def standing(self) -> Chart:

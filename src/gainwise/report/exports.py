@@ -3,7 +3,7 @@
 The JSON document is one object. All keys are present unless stated otherwise, and missing values are null. Numbers
 that are not finite (bounds from a single query) are null.
 
-- ``gainwise``: version that wrote the document. ``schema``: 2, increased if a key changes its meaning or is removed.
+- ``gainwise``: version that wrote the document. ``schema``: 4, increased if a key changes its meaning or is removed.
 - ``kernel``: "compiled" or "numpy", how this process evaluates metrics. Both give the same values.
 - ``models``, ``metrics``: lists of names. ``primary``: the two metrics that may disagree, or null if
   there is a single metric. ``lower_is_better``: the metrics that are losses.
@@ -57,8 +57,18 @@ from .._common.text import as_html, as_text, format_mean, plain, printable
 from .._common.theme import DARK, LIGHT, scoped, table_cell
 from .._common.validation import validate_integer, validate_output
 from .._kernel.config import find_library
+from ..comparison.baseline import format_decision
+from ..comparison.verdict import format_sample_size
 from .sections import TEMPLATES, build_chart, build_sections, get_environment
-from .tables import build_chart_table, build_details, build_leaderboard, describe_leaders, list_notes
+from .tables import (
+    Table,
+    build_chart_table,
+    build_details,
+    build_leaderboard,
+    describe_leaders,
+    list_change_columns,
+    list_notes,
+)
 
 if TYPE_CHECKING:
     import datetime
@@ -66,10 +76,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from .._common.typing import FilePath
+    from ..comparison.baseline import BaselineComparison
     from .content import Content
-    from .tables import Table
 
-SCHEMA = 3
+SCHEMA = 4
+
+MAX_GATE_ROWS = 4
+"""Changes in segments in the Markdown of a decision."""
 
 MAX_MARKDOWN_ROWS = 12
 """Rows of each table in Markdown for a pull request."""
@@ -268,6 +281,33 @@ def _write_markdown(content: Content, full: bool) -> Iterator[str]:
     yield from [] if full else ["\n</details>"]
     comparison = content.comparison
     yield f"\n<sub>{escape(as_text(chart.question))} gainwise {__version__}, seed {comparison.settings.seed}</sub>"
+
+
+def build_gate_markdown(result: BaselineComparison, candidate: str) -> str:
+    """Return the decision about a candidate as about ten lines of Markdown for a pull request.
+
+    The table contains all metrics, and the segments in which a loss is not excluded.
+    """
+    decided = result.find_candidate(candidate)
+    changes, names = result.list_changes(decided), {name: name for name in (result.baseline, candidate)}
+    whole, inside = ([change for change in changes if bool(change.segment) is part] for part in (False, True))
+    unsafe = sorted((change for change in inside if change.status != "within"), key=lambda one: -one.excess)
+    shown = [*whole, *unsafe[:MAX_GATE_ROWS]]
+    size = format_sample_size(result.queries, result.clusters)
+    caption = f"{candidate} minus {result.baseline}, {size}, one-sided bounds at {result.one_sided_confidence} each"
+    sentences = [result.describe_margins()]
+    if result.segments:
+        number = len(result.segments) - len({change.segment for change in unsafe})
+        sentences.append(f"A loss beyond the margins is excluded in {number} of {len(result.segments)} segments.")
+    is_repeatable = result.looks or result.bounds == "betting"
+    sentences.append(result.describe_next_step(decided) if is_repeatable else result.describe_needs(decided))
+    return "\n".join(
+        [
+            f"### {escape_markdown(printable(as_text(format_decision(result, decided, names))))}",
+            *_write_table(Table(printable(caption), list_change_columns(result, shown))),
+            f"\n{escape_markdown(printable(' '.join(sentences)))}".rstrip(),
+        ]
+    )
 
 
 def _write_table(table: Table, limit: int | None = None) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from .._common.names import Names
-    from ..comparison.baseline import BaselineComparison
+    from ..comparison.baseline import BaselineComparison, Change
     from ..comparison.comparison import Comparison
     from ..comparison.sensitivity import Sensitivity
     from .chart import Chart, Row
@@ -132,7 +132,8 @@ def build_details(content: Content) -> tuple[Detail, ...]:
         parts.append(_build_pairs(content))
     if content.against is not None:
         text, table = rewrite(content.against.text), build_decisions(content, content.against)
-        parts.append(Detail("against", "The decisions, in numbers", [text], [table]))
+        tables = [table, *build_segment_decisions(content, content.against)]
+        parts.append(Detail("against", "The decisions, in numbers", [text], tables))
     if content.losses is not None and len(content.losses):
         parts.append(_build_losses(content, content.losses))
     if content.sensitivity is not None:
@@ -351,6 +352,36 @@ def build_decisions(content: Content, result: BaselineComparison) -> Table:
     needed = [str(decided.queries_needed or "") or NONE for decided in decisions]
     columns.append(Column("queries of a new experiment that ships", needed, low=True))
     return Table(f"Against {content.names.labels[result.baseline]}. Better, worse and same: of 1,000 queries", columns)
+
+
+def build_segment_decisions(content: Content, result: BaselineComparison) -> Iterator[Table]:
+    """Yield a table per candidate with the changes in segments, if these decide."""
+    for decided in rank_candidates(result) if result.segments else ():
+        changes = [change for change in decided.changes if change.segment]
+        yield Table(f"{content.names.labels[decided.candidate]} in segments", list_change_columns(result, changes))
+
+
+def list_change_columns(result: BaselineComparison, changes: Sequence[Change]) -> list[Column]:
+    """Return changes with their one-sided bounds, margins and status."""
+    labels = [printable(" where ".join(filter(None, [change.metric, change.segment]))) for change in changes]
+    return [
+        Column("metric", labels, numeric=False),
+        Column("change", [format_difference(change.difference) for change in changes]),
+        Column("improvement at least", [format_difference(change.at_least) for change in changes]),
+        Column("at most", [format_difference(change.at_most) for change in changes]),
+        Column("margin", [result.format_margin(change.metric) for change in changes]),
+        Column("status", [_describe_status(change, change.metric in result.gain) for change in changes], numeric=False),
+    ]
+
+
+def _describe_status(change: Change, may_gain: bool) -> str:
+    """Return the status in words. `may_gain` is whether an improvement under this metric counts."""
+    if change.status == "within":
+        return "improves" if may_gain and not change.segment and change.at_least > 0 else "within the margin"
+    if change.status == "loss":
+        return "loses more than the margin"
+    missing = change.least is not None and change.queries < change.least
+    return f"open: {change.queries:,} of {change.least:,} queries" if missing else "open: may lose more than the margin"
 
 
 def _build_losses(content: Content, losses: pd.DataFrame) -> Detail:
