@@ -35,7 +35,7 @@ def build_evaluation(
 ) -> Callable[[], dict[str, float]]:
     """Return gainwise's evaluation of these scores, prepared as in training."""
     evaluator = gw.Evaluator(metrics, judgments, n_jobs=threads)
-    return select_implementation(implementation, lambda: evaluator(scores).mean)
+    return select_implementation(implementation, lambda: evaluator.mean(scores))
 
 
 def select_implementation(implementation: str, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -2,19 +2,17 @@
 
     python research/benchmarks/files.py [--queries 1000] [--repeats 5] [--budget 60]
 
-Queries have 1,000 documents, 100 of them judged. pytrec_eval, gainwise with pyarrow and gainwise without pyarrow read
-the same files and compute the same four means. The script compares the means first.
+Queries have 1,000 documents, 100 of them judged. pytrec_eval and gainwise read the same files and compute the same four
+means. The script compares the means first.
 """
 
 from __future__ import annotations
 
 import argparse
 import gzip
-import sys
 import tempfile
 from functools import partial
 from pathlib import Path
-from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -61,31 +59,24 @@ def evaluate_gainwise(run: Path, qrels: Path) -> list[float]:
     return list(gw.evaluate_run(list(METRICS.values()), run, qrels, convention="trec_eval").mean.values())
 
 
-def evaluate_without_pyarrow(run: Path, qrels: Path) -> list[float]:
-    """Return gainwise's means, as if pyarrow were not installed."""
-    with mock.patch.dict(sys.modules, {"pyarrow": None, "pyarrow.csv": None, "pyarrow.compute": None}):
-        return evaluate_gainwise(run, qrels)
-
-
 def print_runs(folder: Path, queries: int, repeats: int, budget: float) -> None:
     """Print the table of runs and qrels."""
-    print("| run and qrels | pytrec_eval, ms | gainwise, ms | ratio | ratio without pyarrow | relative difference |")
-    print("|---|---:|---:|---:|---:|---:|")
+    print("| run and qrels | pytrec_eval, ms | gainwise, ms | ratio | relative difference |")
+    print("|---|---:|---:|---:|---:|")
     for name, pool in (("few distinct ids", 20_000), ("nearly all ids distinct", 8_500 * queries)):
         paths = write_run_and_qrels(folder, queries, pool)
         difference = np.max(np.abs(np.array(evaluate_gainwise(*paths)) / np.array(evaluate_pytrec_eval(*paths)) - 1))
-        pytrec, gainwise, without_pyarrow = time_interleaved(
+        pytrec, gainwise = time_interleaved(
             {
                 "pytrec_eval": partial(evaluate_pytrec_eval, *paths),
                 "gainwise": partial(evaluate_gainwise, *paths),
-                "without pyarrow": partial(evaluate_without_pyarrow, *paths),
             },
             repeats,
             budget,
         ).values()
         print(f"| {queries:,} × 1,000, {name} | {compute_milliseconds(pytrec):.0f} "
               f"| {compute_milliseconds(gainwise):.0f} | {compute_ratio(gainwise, pytrec):.2f} "
-              f"| {compute_ratio(without_pyarrow, pytrec):.1f} | {difference:.0e} |", flush=True)  # fmt: skip
+              f"| {difference:.0e} |", flush=True)  # fmt: skip
 
 
 def print_tables(folder: Path, rows: int, repeats: int, budget: float) -> None:
@@ -117,7 +108,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--budget", type=float, default=60, help="seconds per row, but at least two rounds")
     arguments = parser.parse_args()
-    print(f"{describe_machine('pyarrow', 'pytrec_eval-terrier')}\n")
+    print(f"{describe_machine('pytrec_eval-terrier')}\n")
     with tempfile.TemporaryDirectory() as folder:
         print_runs(Path(folder), arguments.queries, arguments.repeats, arguments.budget)
         print_tables(Path(folder), 1_000 * arguments.queries, arguments.repeats, arguments.budget)

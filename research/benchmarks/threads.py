@@ -4,7 +4,7 @@
 
 An evaluation usually requires a minimum number of documents per thread (`DOCUMENTS_PER_THREAD` in NumPy,
 `COMPILED_PER_THREAD` in the compiled core), and uses fewer threads if they are faster. This script ignores both rules,
-so the figures show whether the minimum is right.
+so the figures show whether the minimum is right. They are minima, because other processes delay the start of a thread.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from datasets import make_shape
 from evaluators import IMPLEMENTATIONS, TEN_METRICS, build_evaluation, ignore_minimum_documents
 from sizes import count_calls, repeat_calls
-from timing import compute_milliseconds, compute_ratio, describe_machine, time_interleaved
+from timing import describe_machine, time_interleaved
 
 import gainwise as gw
 from gainwise.evaluation import groups
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 MIN_DOCUMENTS = {"NumPy": groups.DOCUMENTS_PER_THREAD, "compiled": groups.COMPILED_PER_THREAD}
 
 
-def fit_serial_share(seconds: Mapping[int, list[float]]) -> float:
+def fit_serial_share(seconds: Mapping[int, float]) -> float:
     """Return the share s of the work that is not parallel, from seconds by number of threads, including 1.
 
     It is the least-squares fit of time(n) / time(1) = s + (1 - s) / n (Amdahl).
     """
-    terms = [(compute_ratio(values, seconds[1]) - 1 / n, 1 - 1 / n) for n, values in seconds.items() if n > 1]
+    terms = [(value / seconds[1] - 1 / n, 1 - 1 / n) for n, value in seconds.items() if n > 1]
     return min(max(sum(a * b for a, b in terms) / sum(b * b for _, b in terms), 0.0), 1.0)
 
 
@@ -54,10 +54,10 @@ def build_table(ties: str, documents: list[int], threads: list[int], repeats: in
         }
         seconds = time_interleaved(evaluations, repeats, budget=30.0)
         for implementation in IMPLEMENTATIONS:
-            by_threads = {n: seconds[implementation, n] for n in threads}
-            single = compute_milliseconds(by_threads[threads[0]]) / calls
+            by_threads = {n: min(seconds[implementation, n]) for n in threads}
+            single = 1e3 * by_threads[threads[0]] / calls
             usual = max(n for n in threads if n <= max(1, size // MIN_DOCUMENTS[implementation]))
-            ratios = [compute_ratio(by_threads[n], by_threads[threads[0]]) for n in threads[1:]]
+            ratios = [by_threads[n] / by_threads[threads[0]] for n in threads[1:]]
             cells = [f"{single:.2f} ms", *(f"{ratio:.2f}" for ratio in ratios)]
             cells[threads.index(usual)] = f"**{cells[threads.index(usual)]}**"
             if len(threads) > 1 and threads[0] == 1:
@@ -79,7 +79,7 @@ def main() -> None:
     arguments = parser.parse_args()
     minimums = ", ".join(f"{MIN_DOCUMENTS[it]:,} documents per thread ({it})" for it in IMPLEMENTATIONS)
     print(f"{describe_machine()}\n")
-    print(f"Ten metrics, MSLR-like queries, time relative to one thread, medians of {arguments.repeats} interleaved "
+    print(f"Ten metrics, MSLR-like queries, time relative to one thread, minima of {arguments.repeats} interleaved "
           f"runs. Bold: the number of threads of a usual evaluation, with at least {minimums}. The times on 16 and 64 "
           "cores are extrapolated with the serial share. They assume a core for each thread, with the clock rate and "
           "the memory bandwidth of this machine.\n")  # fmt: skip

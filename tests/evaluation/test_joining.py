@@ -1,10 +1,9 @@
-"""Runs and qrels from files and tables are matched by integer codes, with and without pyarrow."""
+"""Runs and qrels from files and tables are matched by integer codes, read at once and line by line."""
 
 from __future__ import annotations
 
 import gzip
 import random
-import sys
 from functools import partial
 from unittest import mock
 
@@ -51,14 +50,11 @@ def as_frame(listing, column):
     return pd.DataFrame(rows, columns=["query", "document", column])
 
 
-@pytest.fixture(params=["with pyarrow", "without"])
-def arrow(request, monkeypatch):
-    """Run a test with pyarrow, if it is installed, and without it."""
-    if request.param == "without":
-        monkeypatch.setitem(sys.modules, "pyarrow.csv", None)
-        monkeypatch.setattr(trec_runs, "_encode_by_arrow", mock.Mock(side_effect=ImportError))
-    else:
-        pytest.importorskip("pyarrow")
+@pytest.fixture(params=["at once", "line by line"])
+def reader(request, monkeypatch):
+    """Run a test with the fast reader and with the reader of lines."""
+    if request.param == "line by line":
+        monkeypatch.setattr(trec, "read_fields", mock.Mock(return_value=None))
 
 
 def by_hand(qrels, run, scores=float):
@@ -73,7 +69,7 @@ def by_hand(qrels, run, scores=float):
     return found
 
 
-@pytest.mark.usefixtures("arrow")
+@pytest.mark.usefixtures("reader")
 @pytest.mark.parametrize("seed", range(4))
 def test_ties_are_broken_by_id(seed, tmp_path):
     qrels, run = random_listings(seed)
@@ -92,7 +88,7 @@ def test_ties_are_broken_by_id(seed, tmp_path):
             np.testing.assert_allclose(frame.to_numpy(), list(expected.values()), rtol=1e-15)
 
 
-@pytest.mark.usefixtures("arrow")
+@pytest.mark.usefixtures("reader")
 @pytest.mark.parametrize("seed", range(2))
 def test_results_are_the_same_from_files_and_tables(seed, tmp_path):
     qrels, run = random_listings(seed)
@@ -129,7 +125,7 @@ def listings(words, place, run=RUN, qrels=QRELS, **options):
     return BadInput(f"{place} {words}", call, place, ValueError, words)
 
 
-@pytest.mark.usefixtures("arrow")
+@pytest.mark.usefixtures("reader")
 @bad_inputs(
     [
         listings("line 1", "run, line 3: document 'a' of query 'q1'", RUN + "q1 Q0 a 3 0 t\n"),
@@ -148,7 +144,6 @@ def test_bad_files(case, tmp_path):
 
 def test_plain_files_become_no_tables(tmp_path, monkeypatch):
     """Otherwise the tests above would not cover the fast path."""
-    pytest.importorskip("pyarrow")
     (tmp_path / "run").write_text(RUN)
     (tmp_path / "qrels").write_text(QRELS)
     monkeypatch.setattr(trec_runs, "_read", None)

@@ -28,9 +28,10 @@ from .text import (
     list_columns,
     numbered_lines,
     one_line,
-    parse_columns,
+    parse_fields,
     parse_number,
     read_chunks,
+    read_fields,
     shown,
 )
 
@@ -140,11 +141,10 @@ def _read_text(path: StrPath, separator: str | None, column: str | None) -> NDAr
         raise at_line(path, line, f"{len(first)} columns and no header. Expected one score per line.")
     width = len(first)
     texts = _iter_plain_rows(path, separator, header)
-    table = parse_columns(texts, separator or " ", {position: "number"}, width, width)
-    if table is not None:
-        values: NDArray[np.float64] = table.column(0).to_numpy().copy()  # Arrow's memory is read-only.
-        if not np.isnan(values).any():
-            return values
+    columns = read_fields(texts, separator or " ", [position], width, width)
+    values = None if columns is None else parse_fields(columns[0])
+    if values is not None and not np.isnan(values).any():
+        return values
     for number, cells in rows if header else itertools.chain([(line, first)], rows):
         if len(cells) != width:
             raise at_line(path, number, f"{len(cells)} columns, but the first line has {width}")
@@ -158,7 +158,7 @@ def _read_text(path: StrPath, separator: str | None, column: str | None) -> NDAr
 
 
 def _iter_plain_rows(path: StrPath, separator: str | None, header: bool) -> Iterator[bytes]:
-    """Yield the lines without the header, or raise if Arrow may read them differently than `_iter_rows`."""
+    """Yield the lines without the header, or raise if `read_fields` may read them differently than `_iter_rows`."""
     has_ended = False
     for chunk in read_chunks(path, cells=separator is not None):
         text = chunk.text if separator else collapse_blanks(chunk.text)
@@ -170,7 +170,7 @@ def _iter_plain_rows(path: StrPath, separator: str | None, header: bool) -> Iter
         rows = text.rstrip(b"\n")
         is_end = np.frombuffer(rows, dtype=np.uint8) == ord("\n")  # Faster than a search for two line feeds.
         if rows and (has_ended or is_end[0] or (is_end[1:] & is_end[:-1]).any()):
-            raise ValueError("empty lines before the last row")  # Arrow skips empty lines.
+            raise ValueError("empty lines before the last row")  # `read_fields` skips empty lines.
         has_ended = not rows or len(text) > len(rows) + 1
         yield text.partition(b"\n")[2] if header and chunk.first_line == 1 else text
 

@@ -1,25 +1,31 @@
 """Text files, plain or gzip, as chunks of whole lines, and the numbers and columns in them.
 
-All readers use this module, so that they agree on lines, line numbers and the spelling of numbers. pyarrow parses
-columns if it is installed. It accepts a file only if it agrees with the readers of lines. In all other cases these read
-the file or word the error.
+All readers use this module, so that they agree on lines, line numbers and the spelling of numbers. Plain files are
+split by NumPy. It accepts a file only if it agrees with the readers of lines. In all other cases these read the file or
+word the error.
 """
 
 from __future__ import annotations
 
 import csv
 import gzip
-import importlib
 import io
 import math
 import os
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
+from numpy.typing import NDArray
+
+from .._common.arrays import factorize
+
+if TYPE_CHECKING:
+    from .._common.typing import Floats, Integers
 
 StrPath: TypeAlias = str | os.PathLike[str]
 
@@ -34,11 +40,12 @@ _CONTROL_BYTE = re.compile(b"[%s]" % re.escape(CONTROL))
 _RETURN_WITHIN_LINE = re.compile(rb"\r[^\r\n]")
 _TABS_AND_RETURNS_TO_BLANKS = bytes.maketrans(b"\t\r", b"  ")
 
-Kind: TypeAlias = Literal["category", "text", "number"]
-# Large blocks make calls of Arrow cheap.
-_BLOCK_BYTES = 16 * 2**20
-# Arrow prepares a column for every cell of the first row, and no table of ids and scores has more cells.
-MAX_CELLS = 64
+Fields: TypeAlias = NDArray[np.bytes_]
+"""Cells of a column, all padded with zeros to the same multiple of eight bytes."""
+
+_FIRST_BYTES = np.array([256**length - 1 for length in range(9)], dtype=np.uint64)
+# Largest size of a column in terms of the text. One long cell makes all cells of its column long.
+_MAX_PADDING = 8
 
 
 class Chunk(NamedTuple):
@@ -185,61 +192,93 @@ def parse_number(token: bytes, name: str, *, finite: bool, nan: bool = False) ->
     return value
 
 
-def parse_columns(
-    texts: Iterable[bytes], separator: str, kinds: Mapping[int, Kind], min_cells: int, max_cells: int
-) -> Any:
-    """Return columns of a text as a table of Arrow, or None if another reader has to look at it.
+def read_fields(
+    texts: Iterable[bytes], separator: str, positions: Sequence[int], min_cells: int, max_cells: int
+) -> list[Fields] | None:
+    """Return columns of a text as arrays of bytes, or None if another reader has to look at it.
 
     Parameters
     ----------
     texts
-        Parts of the text, each of whole lines. A `ValueError` ends the parsing.
+        Parts of the text, each of whole lines. A `ValueError` ends the reading. Empty lines are skipped.
     separator
         Separates the cells of a row. Quotes have no meaning.
-    kinds
-        The type of each column to return, by its position in a row.
+    positions
+        The positions of the columns in a row.
     min_cells, max_cells
-        Limits on the number of cells in a row.
+        Limits on the number of cells, which is the same in all rows.
     """
+    parts: list[list[Fields]] = []
+    cells = size = 0
     try:
-        arrow, reader = importlib.import_module("pyarrow"), importlib.import_module("pyarrow.csv")
-    except ImportError:
-        return None
-    types = {"category": arrow.dictionary(arrow.int32(), arrow.string()), "text": arrow.string()}
-    names = {str(position): types.get(kind, arrow.float64()) for position, kind in kinds.items()}
-    parsing = reader.ParseOptions(delimiter=separator, quote_char=False, double_quote=False, escape_char=False)
-    converting = reader.ConvertOptions(
-        column_types=names, include_columns=list(names), null_values=[], strings_can_be_null=False, check_utf8=False
-    )
-    tables, reading = [], None
-    try:
-        for text in _join_blocks(texts):
-            if text.startswith(BOM):  # Arrow would remove it.
-                return None
-            if not text or text.isspace():
+        for text in texts:
+            while b"\n\n" in text:
+                text = text.replace(b"\n\n", b"\n")
+            text = text.removeprefix(b"\n")
+            if not text:
                 continue
-            if reading is None:
-                start = len(text) - len(text.lstrip(b"\n"))
-                cells = text.count(separator.encode(), start, text.index(b"\n", start)) + 1
-                if not min_cells <= cells <= min(max_cells, MAX_CELLS):
-                    return None
-                # One thread is fast enough and leaves the other processors to trainings that run at the same time.
-                reading = reader.ReadOptions(column_names=[str(column) for column in range(cells)], use_threads=False)
-            tables.append(reader.read_csv(arrow.BufferReader(text), reading, parsing, converting))
-        return arrow.concat_tables(tables).unify_dictionaries() if tables else None
-    except (ValueError, arrow.ArrowException):
+            cells = cells or text.count(separator.encode(), 0, text.index(b"\n")) + 1
+            if not min_cells <= cells <= max_cells:
+                return None
+            parts.append(_split_lines(text, separator, cells, positions))
+            size += len(text)
+    except ValueError:
         return None
+    rows = sum(len(columns[0]) for columns in parts)
+    widest = max((column.itemsize for columns in parts for column in columns), default=0)
+    if not 0 < rows * widest <= _MAX_PADDING * size:
+        return None
+    return [np.concatenate(column) for column in zip(*parts, strict=True)]
 
 
-def _join_blocks(texts: Iterable[bytes]) -> Iterator[bytes]:
-    parts, size = [], 0
-    for text in texts:
-        parts.append(text)
-        size += len(text)
-        if size >= _BLOCK_BYTES:
-            yield b"".join(parts)
-            parts, size = [], 0
-    yield b"".join(parts)
+def _split_lines(text: bytes, separator: str, cells: int, positions: Sequence[int]) -> list[Fields]:
+    """Return columns of rows, padded with zeros to words of eight bytes, or raise if a row has other cells."""
+    codes = np.frombuffer(text + bytes(8), dtype=np.uint8)
+    marks = np.flatnonzero((codes == ord("\n")) | (codes == ord(separator)))
+    is_end = codes[marks] == ord("\n")
+    if len(marks) % cells or is_end.sum() * cells != len(marks) or not is_end[cells - 1 :: cells].all():
+        raise ValueError("rows have different numbers of cells")
+    ends = marks.reshape(-1, cells)
+    windows = as_strided(codes, (len(text) + 1, 8), (1, 1), writeable=False)
+    columns = []
+    for position in positions:
+        starts = ends[:, position - 1] + 1 if position else np.append(0, ends[:-1, -1] + 1)
+        lengths = ends[:, position] - starts
+        words = max(1, -(-int(lengths.max()) // 8))
+        if 8 * words * len(ends) > _MAX_PADDING * len(text):
+            raise ValueError("one cell is much longer than the others")
+        column = np.empty((len(ends), words), dtype=np.uint64)
+        for word in range(words):
+            window = windows[np.minimum(starts + 8 * word, len(text))].view("<u8")[:, 0]
+            column[:, word] = window & _FIRST_BYTES[np.clip(lengths - 8 * word, 0, 8)]
+        columns.append(column.astype("<u8", copy=False).view(f"S{8 * words}")[:, 0])
+    return columns
+
+
+def encode_fields(fields: Fields) -> tuple[Integers, Fields]:
+    """Return the position of each field among the distinct ones, and these in order of first appearance."""
+    codes, *words = (factorize(word)[0] for word in fields.view(np.uint64).reshape(len(fields), -1).T)
+    for further in words:
+        if further.any():
+            codes = factorize(codes * (further.max() + 1) + further)[0]
+    first = np.empty(codes.max() + 1, dtype=np.int64)
+    first[codes[::-1]] = np.arange(len(codes))[::-1]
+    return codes.astype(np.int64, copy=False), fields[first]
+
+
+def decode_fields(fields: Fields) -> list[str]:
+    """Return fields as text."""
+    return [field.decode() for field in fields.tolist()]
+
+
+def parse_fields(fields: Fields) -> Floats | None:
+    """Return fields as numbers, or None if `to_number` may not accept one of them."""
+    try:
+        with np.errstate(over="ignore"):  # 1e400 is infinite, as for `float`, which NumPy calls.
+            values: Floats = fields.astype(np.float64)
+    except ValueError:
+        return None
+    return None if b"_" in fields.tobytes() else values
 
 
 def collapse_blanks(text: bytes) -> bytes:

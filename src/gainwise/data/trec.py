@@ -19,19 +19,21 @@ from .._common.validation import validate_text
 from .text import (
     BOM,
     CONTROL,
-    Kind,
     StrPath,
     at_line,
     collapse_blanks,
     csv_rows,
+    decode_fields,
+    encode_fields,
     file_suffix,
     is_number,
     list_columns,
     numbered_lines,
     one_line,
-    parse_columns,
+    parse_fields,
     parse_number,
     read_chunks,
+    read_fields,
     shown,
 )
 
@@ -167,7 +169,7 @@ class Listing(NamedTuple):
     query: Integers
     """The query of each row, as its position in `ids`."""
     documents: Any
-    """The id of each row's document: a `pandas.Series` or a `pyarrow.ChunkedArray` of text."""
+    """The id of each row's document: a `pandas.Series` of text, or `Fields`."""
     values: Floats
     texts: Mapping[str, str] = MappingProxyType({})
     """Query texts by query id."""
@@ -184,16 +186,15 @@ def read_listing(path: StrPath, value: Value) -> Listing | None:
         return None
     form = _FORMATS[value]
     texts = (collapse_blanks(chunk.text) for chunk in read_chunks(path))
-    kinds: dict[int, Kind] = {0: "category", 2: "text", form.position: "number"}
-    table = parse_columns(texts, " ", kinds, form.min_fields, form.max_fields)
-    if table is None:
+    columns = read_fields(texts, " ", (0, 2, form.position), form.min_fields, form.max_fields)
+    if columns is None:
         return None
-    queries, documents, values = table.columns
-    values = values.to_numpy()
-    if not (np.isfinite(values) if value == "label" else ~np.isnan(values)).all():
+    queries, documents, numbers = columns
+    values = parse_fields(numbers)
+    if values is None or not (np.isfinite(values) if value == "label" else ~np.isnan(values)).all():
         return None
-    queries = queries.combine_chunks()
-    return Listing(queries.dictionary.to_pylist(), queries.indices.to_numpy().astype(np.int64), documents, values)
+    codes, distinct = encode_fields(queries)
+    return Listing(decode_fields(distinct), codes, documents, values)
 
 
 def _read(path: StrPath, value: Value) -> pd.DataFrame:
@@ -205,12 +206,11 @@ def _read(path: StrPath, value: Value) -> pd.DataFrame:
             return table
     listing = read_listing(path, value)
     if listing is not None:
-        encoded = listing.documents.dictionary_encode().combine_chunks()
-        if not twice(listing.query * len(encoded.dictionary) + encoded.indices.to_numpy()):
-            kind = pd.Series([""]).dtype  # The type of text depends on the version of pandas.
-            queries = pd.Series(listing.ids, dtype=kind).take(listing.query).reset_index(drop=True)
-            documents = pd.Series(listing.documents.to_pandas(), dtype=kind)
-            return pd.DataFrame({"query": queries, "document": documents, value: listing.values})
+        codes, distinct = encode_fields(listing.documents)
+        if not twice(listing.query * len(distinct) + codes):
+            columns = {"query": (listing.ids, listing.query), "document": (decode_fields(distinct), codes)}
+            ids = {name: pd.Series(texts).take(rows).reset_index(drop=True) for name, (texts, rows) in columns.items()}
+            return pd.DataFrame({**ids, value: listing.values})
     return _parse_lines(path, value)
 
 

@@ -204,6 +204,17 @@ class Evaluator:
         -------
         dict
             The mean of each metric by its name.
+
+        Raises
+        ------
+        ValueError
+            If the number of scores differs from the number of labels, or a score is NaN.
+
+        Examples
+        --------
+        >>> import gainwise as gw
+        >>> gw.Evaluator("mrr", gw.Judgments([0, 1, 1, 0], group=[2, 2])).mean([1, 2, 1, 2])
+        {'mrr': 0.75}
         """
         aligned = AlignedScores(self.judgments, scores)
         try:

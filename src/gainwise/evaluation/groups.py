@@ -114,7 +114,7 @@ def evaluate_in_numpy(
     def evaluate_block(block: Block) -> None:
         for rows in rank_block(block, scores, ties, layout.levels, depth):
             for family in families:
-                values[np.ix_(rows.queries, family.columns)] = family.compute_values(rows)
+                values[rows.queries[:, None], family.columns] = family.compute_values(rows)
 
     threads = min(threads, len(layout.blocks), len(scores) // DOCUMENTS_PER_THREAD)
     if threads <= 1:
@@ -142,7 +142,7 @@ def _leave_out_unjudged(metric: Metric, judgments: Judgments, values: Floats, co
     """Set the values of queries without any judged document to NaN."""
     judgments = judgments.column(metric.column)
     if judgments.unjudged_queries is not None and metric.subject(judgments) is judgments:
-        values[np.ix_(judgments.unjudged_queries, columns)] = np.nan
+        values[np.flatnonzero(judgments.unjudged_queries)[:, None], columns] = np.nan
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,6 @@ Rows are matched by query and document. Document ids are converted to numbers fi
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -17,7 +16,7 @@ from .._common.arrays import factorize, to_float32, twice
 from .._common.text import join_names
 from .._common.validation import validate_choice, validate_name
 from ..data import read_qrels, read_run
-from ..data.text import one_line
+from ..data.text import decode_fields, encode_fields, one_line
 from ..data.trec import Listing, convert_to_frame, read_listing
 from ..judgments import Grouped, Judgments, NegativeLabels, Unjudged
 from ..metrics.names import parse_metrics
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from .._common.typing import Floats, Integers, Listed
+    from ..data.text import Fields
     from ..data.trec import Value
     from ..metrics.names import MetricLike
 
@@ -119,8 +119,8 @@ class DocumentIds:
         return len(self.codes)
 
     def __getitem__(self, rows: Any) -> np.ndarray[Any, Any]:
-        ids = self.distinct.take(self.codes[rows])
-        return np.asarray(ids.to_pylist() if hasattr(ids, "to_pylist") else ids, dtype=object)
+        ids = self.distinct[self.codes[rows]]
+        return np.array(decode_fields(ids), dtype=object) if ids.dtype.kind == "S" else ids
 
 
 class AlignedRuns(NamedTuple):
@@ -289,7 +289,7 @@ def _order_ties(query: Integers, document: Integers, scores: Floats, distinct: A
     if len(rows):
         codes, inverse = np.unique(document[rows], return_inverse=True)
         rank = np.empty(len(codes), dtype=np.int64)
-        rank[_sort_descending(distinct.take(codes))] = np.arange(len(codes))
+        rank[np.argsort(distinct[codes])[::-1]] = np.arange(len(codes))  # UTF-8 is in the order of code points.
         order[rows] = rows[np.lexsort((rank[inverse], query[rows]))]
     return order
 
@@ -304,33 +304,14 @@ def _find_ties(query: Integers, scores: Floats) -> Integers:
     return retrieved[order[np.concatenate((same, same + 1))]]
 
 
-def encode_ids(columns: Sequence[Any]) -> tuple[list[Integers], Any]:
-    """Return several columns of ids (`pandas.Series` or `pyarrow.ChunkedArray` of text) as numbers, and the ids.
+def encode_ids(columns: Sequence[pd.Series[Any] | Fields]) -> tuple[list[Integers], np.ndarray[Any, Any]]:
+    """Return several columns of ids as numbers, and the ids.
 
     Equal ids have equal numbers, which are the positions in the array of ids.
     """
-    try:
-        codes, distinct = _encode_by_arrow(columns)
-    except (ImportError, UnicodeEncodeError):  # Arrow does not support halves of surrogate pairs.
-        codes, distinct = factorize(np.concatenate([np.asarray(column, dtype=object) for column in columns]))
+    if all(isinstance(column, np.ndarray) for column in columns):
+        codes, distinct = encode_fields(np.concatenate(columns))
+    else:
+        texts = [decode_fields(column) if isinstance(column, np.ndarray) else column for column in columns]
+        codes, distinct = factorize(np.concatenate([np.asarray(column, dtype=object) for column in texts]))
     return np.split(codes.astype(np.int64), np.cumsum([len(column) for column in columns])[:-1]), distinct
-
-
-def _encode_by_arrow(columns: Sequence[Any]) -> tuple[Integers, Any]:
-    arrow = importlib.import_module("pyarrow")
-    text = arrow.large_string()
-    chunks: list[Any] = []
-    for column in columns:
-        array = column if isinstance(column, arrow.ChunkedArray) else arrow.chunked_array([arrow.array(column)])
-        chunks += array.cast(text).chunks
-    encoded = arrow.chunked_array(chunks, type=text).dictionary_encode().combine_chunks()
-    return encoded.indices.to_numpy(), encoded.dictionary
-
-
-def _sort_descending(ids: Any) -> Integers:
-    """Return the positions of distinct ids, in descending order of their code points."""
-    if isinstance(ids, np.ndarray):
-        return np.argsort(ids)[::-1]
-    compute = importlib.import_module("pyarrow.compute")  # Several times faster. UTF-8 is in the order of code points.
-    order: Integers = compute.array_sort_indices(ids, order="descending").to_numpy().astype(np.int64)
-    return order

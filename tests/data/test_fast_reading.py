@@ -1,11 +1,10 @@
-"""Files read with pyarrow and line by line have the same numbers, ids and errors."""
+"""Files read at once and line by line have the same numbers, ids and errors."""
 
 from __future__ import annotations
 
 import gzip
 import re
 import struct
-import sys
 from decimal import Context, Decimal
 from pathlib import Path
 from unittest import mock
@@ -17,11 +16,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from gainwise.data import read_qrels, read_run, read_scores, tables, text, trec
-from gainwise.data.text import parse_columns
+from gainwise.data.text import parse_fields, read_fields
 
 pytestmark = pytest.mark.slow
-
-pytest.importorskip("pyarrow")
 
 CORPUS = Path(__file__).parents[1] / "corpus"
 
@@ -65,17 +62,17 @@ def outcome(read):
 
 
 def both(read):
-    """Return the outcomes with pyarrow and without it."""
-    with_arrow = outcome(read)
-    with mock.patch.dict(sys.modules, {"pyarrow.csv": None}):
-        return with_arrow, outcome(read)
+    """Return the outcomes of the fast readers and of the readers of lines."""
+    at_once, slow = outcome(read), mock.Mock(return_value=None)
+    with mock.patch.object(trec, "read_fields", slow), mock.patch.object(tables, "read_fields", slow):
+        return at_once, outcome(read)
 
 
 def check_trec(content, path):
     path.write_bytes(content)
     for read in (read_run, read_qrels):
-        through, by_line = both(lambda read=read: read(path))
-        assert through == by_line
+        at_once, by_line = both(lambda read=read: read(path))
+        assert at_once == by_line
 
 
 def check_scores(content, folder):
@@ -83,8 +80,8 @@ def check_scores(content, folder):
         path = folder / f"scores{suffix}"
         path.write_bytes(content)
         for column in (None, "b"):
-            through, by_line = both(lambda path=path, column=column: read_scores(path, column=column))
-            assert through == by_line
+            at_once, by_line = both(lambda path=path, column=column: read_scores(path, column=column))
+            assert at_once == by_line
 
 
 hostile = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
@@ -136,19 +133,12 @@ def hard_decimals():
 
 
 def test_numbers_are_those_of_python_to_the_last_bit(write):
-    """The decimals are in many files, so that Arrow reads the others if it rejects one."""
     texts = hard_decimals()
-    read_by_arrow = 0
     for part in np.array_split(np.array(texts, dtype=object), 40):
         path = write("\n".join(part), "s.csv")
-        table = parse_columns([path.read_bytes() + b"\n"], ",", {0: "number"}, 1, 1)
-        numbers = None if table is None else table.column(0).to_numpy()
+        (fields,) = read_fields([path.read_bytes() + b"\n"], ",", [0], 1, 1)
         expected = np.array([float(text) for text in part])
-        assert read_scores(path).tobytes() == expected.tobytes()
-        if numbers is not None:
-            read_by_arrow += len(part)
-            assert numbers.tobytes() == expected.tobytes()
-    assert read_by_arrow > len(texts) / 2
+        assert parse_fields(fields).tobytes() == read_scores(path).tobytes() == expected.tobytes()
 
 
 @pytest.mark.parametrize(
@@ -176,19 +166,20 @@ def test_scores_with_empty_lines_at_the_end_are_not_read_line_by_line(write, con
 
 
 def test_files_of_several_blocks(write, monkeypatch):
-    """Rows are neither lost nor repeated between two blocks of text."""
-    monkeypatch.setattr(text, "_BLOCK_BYTES", 2**16)
+    """Rows are neither lost nor repeated between two chunks of text, whose cells have different lengths."""
+    monkeypatch.setattr(text.read_chunks, "__kwdefaults__", {"size": 2**16, "cells": False})
     lines = 60_000
     path = write("".join(f"{at % 700} Q0 d{at} {at} {at / 7!r} t\n" for at in range(lines)))
-    with_arrow, by_line = both(lambda: read_run(path))
-    assert with_arrow == by_line
+    at_once, by_line = both(lambda: read_run(path))
+    assert at_once == by_line
     path = write("\n".join(repr(at / 7) for at in range(lines)), "s.txt")
     assert read_scores(path).tolist() == [at / 7 for at in range(lines)]
 
 
-def test_a_line_longer_than_a_block(write):
-    """Arrow does not read a row that does not fit into one of its blocks."""
+def test_a_line_longer_than_a_chunk(write):
+    """One long id does not make a large array of all ids."""
     path = write("1 Q0 a 1 2 t\n1 Q0 " + "b" * 3_000_000 + " 1 2 t\n")
-    with_arrow, by_line = both(lambda: read_run(path))
-    assert with_arrow == by_line
-    assert with_arrow[0] == ["query", "document", "score"]
+    at_once, by_line = both(lambda: read_run(path))
+    assert at_once == by_line
+    assert at_once[0] == ["query", "document", "score"]
+    assert read_fields([path.read_bytes()] * 50, " ", [2], 6, 6) is None
