@@ -452,7 +452,6 @@ class Sample:
     bounds: BoundKind = "asymptotic"
     ids: Sequence[Any] | None = None
     _estimates: dict[tuple[str, ...], JointEstimate] = field(default_factory=dict, init=False)
-    _means: dict[str, JointEstimate] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         validate_bounds(self.bounds)
@@ -499,9 +498,7 @@ class Sample:
                     break
         if pairs or (metric,) in self._estimates:
             return self.joint([metric])
-        if metric not in self._means:
-            self._means[metric] = self._estimate((metric,), pairs=False)
-        return self._means[metric]
+        return self._estimate((metric,), pairs=False)
 
     def _estimate(self, names: tuple[str, ...], *, pairs: bool) -> JointEstimate:
         panel = self.panel.select(names)

@@ -228,19 +228,21 @@ def adjust_p_values(bootstrap: BootstrapDraws) -> Floats:
     ----------
     Romano & Wolf (2005), "Exact and approximate stepdown methods for multiple hypothesis testing", JASA 100(469).
     """
-    metrics, models, _ = bootstrap.values.shape
+    (metrics, models, _), bounds = bootstrap.values.shape, bootstrap.bounds
     pairs = Pairs.list_all(models)
-    bounds = bootstrap.bounds.select(pairs.first, pairs.second)
-    single = np.ones(bounds.error.shape)
-    rare, corrects = bounds.is_rare, not (bounds.decides and bounds.has_repeats)
+    difference, error, skewness = (
+        array[:, pairs.first, pairs.second] for array in (bounds.difference, bounds.error, bounds.skewness)
+    )
+    rare = bounds.is_rare[:, pairs.first, pairs.second]
+    single, corrects = np.ones(error.shape), not (bounds.decides and bounds.has_repeats)
     if (some := rare.any(axis=0) | corrects).any():
-        part = bootstrap.bounds.select(pairs.first[some], pairs.second[some])
+        part = bounds.select(pairs.first[some], pairs.second[some])
         single[:, some] = np.minimum(part.p_values, part.reverse().p_values) * metrics * models * (models - 1)
     if corrects:
         return np.minimum(1.0, single)
     rare_share = bounds.rare_share
-    t = np.divide(bounds.difference, bounds.error, out=np.zeros_like(bounds.error), where=bounds.error > 0)
-    statistic = np.maximum(remove_skewness(t, -bounds.skewness), remove_skewness(-t, bounds.skewness))
+    t = np.divide(difference, error, out=np.zeros_like(error), where=error > 0)
+    statistic = np.maximum(remove_skewness(t, -skewness), remove_skewness(-t, skewness))
     statistic[rare] = 0.0
     adjusted = _adjust_statistics(bootstrap, pairs, statistic) if rare_share < 1 else np.ones_like(statistic)
     return np.minimum(1.0, np.where(rare, single / (rare_share or 1.0), adjusted / max(1 - rare_share, 1e-9)))
