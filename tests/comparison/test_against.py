@@ -115,6 +115,8 @@ class TestRule:
             ((-0.001, 0.01, 0.001), 0.002, "ship", "ship"),
             ((-0.001, 0.01, -0.001), 0.002, "undecided", "ship"),
             ((-0.002, 0.01, 0.001), 0.002, "undecided", "undecided"),
+            ((-0.001, 0.01, 0.0), 0.002, "undecided", "ship"),
+            ((-0.02, -0.002, 0.001), 0.002, "undecided", "undecided"),
             ((-0.02, -0.003, 0.001), 0.002, "do not ship", "do not ship"),
             ((-0.01, -0.001, -0.01), 0.0, "do not ship", None),
             ((-np.inf, np.inf, -np.inf), 0.002, "undecided", "undecided"),
