@@ -155,3 +155,16 @@ def test_path_of_evaluation(monkeypatch, capsys, beside, loaded, addresses, prin
     assert lines["evaluates"].startswith(printed)
     assert lines["numpy"] == np.__version__
     assert lines["gainwise"] == gw.__version__
+
+
+def test_the_note_appears_if_the_table_of_numpy_is_another_one(monkeypatch, capsys, beside):
+    beside.touch()
+    monkeypatch.setattr(config, "_load", lambda path: Library("a library", "loaded from here"))
+    monkeypatch.setattr(config, "NUMPY_1", 0)
+    monkeypatch.setattr(config, "NUMPY_2", 0)
+    for name in ("sort_addresses", "find_library"):
+        monkeypatch.setattr(config, name, getattr(config, name).__wrapped__)
+    reason = "loaded from here, but the core does not find the sort functions of this NumPy"
+    assert gw.show_config("dicts")["kernel"] == {"path": "numpy", "reason": reason}
+    gw.show_config()
+    assert f"in NumPy: {reason}" in capsys.readouterr().out

@@ -124,6 +124,8 @@ class TestRule:
             ((-0.9, 0.002), (0.9, 0.01), 0.001, (1, 0.002), "ship", "ship"),  # each within its own margin
             ((-0.002, -0.9), (0.01, 0.9), 0.001, (1, 0.002), "undecided", "undecided"),
             ((0.001, -3), (0.01, -2), 0.001, (0.002, 1), "do not ship", "do not ship"),
+            ((-0.001, 0.002), (0.01, 0.01), 0.0, (0.002, 0.002), "undecided", "ship"),
+            ((-0.02, 0.002), (-0.002, 0.01), 0.001, (0.002, 0.002), "undecided", "undecided"),
         ],
     )
     def test_by_hand(self, at_least, at_most, best, margins, gain, no_loss):

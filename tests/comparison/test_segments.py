@@ -138,6 +138,15 @@ class TestContrasts:
 
 
 class TestLabels:
+    def test_a_label_that_names_no_single_segment_is_rejected(self):
+        columns = pd.DataFrame({"kind": KINDS, "traffic": np.where(KINDS == "head", "head", "other")})
+        segments = compared(segments=columns, draws=1000).segments
+        assert segments["kind", "head"].queries == segments["traffic", "head"].queries == 400
+        with pytest.raises(KeyError, match="Several columns have a segment named 'head'"):
+            segments["head"]
+        with pytest.raises(KeyError, match=r"No segment is named 'heads'.* kind head, kind rare, kind tail"):
+            segments["heads"]
+
     def test_compare_takes_them_beside_queries_that_all_metrics_skip(self):
         rng = np.random.default_rng(0)
         labels = rng.integers(0, 3, 400)

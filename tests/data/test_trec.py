@@ -164,6 +164,10 @@ class TestFrames:
         assert result.judgments.texts == {"1": "star wars", "2": "steel pipe"}
         assert sorted(result.judgments.titles) == ["A", "A", "B"]
 
+    def test_the_text_of_a_query_without_judgments_is_ignored(self):
+        qrels = self.QRELS[self.QRELS["qid"] == "1"]
+        assert gw.evaluate_run(METRICS, self.RUN, qrels).judgments.texts == {"1": "star wars"}
+
 
 class TestTexts:
     ROWS = (

@@ -16,6 +16,7 @@ from tests.metrics.one_query import value as one
 import gainwise as gw
 from gainwise._common.arrays import compute_means
 from gainwise.evaluation import groups
+from gainwise.evaluation.evaluator import weighted
 from gainwise.ranking import compiled
 
 INF = np.inf
@@ -325,3 +326,11 @@ def test_zero_and_equal_weights_change_no_bit():
     assert np.array_equal(compute_means(values, np.full(7, 0.1)), expected)
     padded = np.insert(values, [0, 3, 7], 9.0, axis=0)
     assert np.array_equal(compute_means(padded, (padded[:, 0] < 9) * 0.3), expected)
+
+
+@pytest.mark.parametrize(("weight", "shares"), [(None, [1, 1]), ([2.0, 5.0, 1.0], [2, 1])])
+def test_terms_of_a_mean_leave_out_queries_without_a_value(weight, shares):
+    judgments = gw.Judgments([0, 2, 1, 0, 1, 1], group=[2, 2, 2], weight=weight)
+    products, weights = weighted(gw.RR(), judgments, np.array([0.5, np.nan, 1.0]))
+    assert (weights / weights.min()).tolist() == (np.array(shares) / min(shares)).tolist()
+    assert (products / weights).tolist() == [0.5, 1.0]

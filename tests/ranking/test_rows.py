@@ -185,3 +185,12 @@ def test_blocks_stay_small_unless_one_query_is_large(sizes):
         padding = cells - block.sizes.sum()
         assert len(block.queries) == 1 or (cells <= BLOCK_CELLS and padding <= SPARE_CELLS)
         assert block.codes.size - cells <= 7 * len(block.queries)  # rows are widened to a multiple of eight
+
+
+def test_queries_of_one_size_are_in_the_order_of_the_data():
+    sizes = np.arange(4000) % 2 + 100
+    layout, _ = make(sizes)
+    assert len(layout.blocks) > 2
+    queries = np.concatenate([block.queries for block in layout.blocks])
+    for size in (100, 101):
+        assert queries[sizes[queries] == size].tolist() == np.flatnonzero(sizes == size).tolist()

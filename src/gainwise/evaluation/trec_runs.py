@@ -249,7 +249,7 @@ def _align(
         qid=Grouped(queries, np.bincount(query, minlength=len(queries))),
         negative_labels=negative_labels,
         judged=~np.isnan(labels),
-        texts={query: text for query, text in texts.items() if query in position},
+        texts=texts,
         titles=None if titles is None else titles[order],
         document_ids=DocumentIds(document[order], distinct),
     )
