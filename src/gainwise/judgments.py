@@ -84,7 +84,7 @@ class Judgments:
     columns : dict of str to ndarray of float64, shape (documents,)
         The `columns` argument, in input order.
     judged : ndarray of bool, shape (documents,), or None
-        The `judged` argument.
+        Mask of judged documents, or None if all documents are judged.
     sizes : ndarray of int64, shape (queries,)
         Number of documents per query.
     query_ids : ndarray, shape (queries,)
@@ -101,6 +101,13 @@ class Judgments:
     ValueError
         If lengths or indexes do not match, group sizes do not sum to the number of documents, or a value is NaN,
         infinite or out of range. The message names the argument, the value and its location.
+
+    See Also
+    --------
+    gainwise.evaluate : Compute metrics for one set of scores.
+    gainwise.compare : Compare models on the same judgments.
+    gainwise.check : Find common defects in ranking data.
+    gainwise.data.from_frame : Read labels, queries and features from a DataFrame.
 
     Examples
     --------

@@ -116,6 +116,13 @@ def compare(
     TypeError
         If `judgments` is not a `Judgments` object.
 
+    See Also
+    --------
+    gainwise.compare_runs : Compare TREC runs.
+    gainwise.compare_table : Compare columns of scores in one table.
+    gainwise.Comparison : The result.
+    gainwise.Experiment : Train the candidates, select one and compare them.
+
     Notes
     -----
     The verdict on a recipe covers a further repeat, the verdict on a single model does not cover retraining. Metrics

@@ -143,6 +143,11 @@ class Comparison:
     TypeError
         If a name is not a string or a number has another type.
 
+    See Also
+    --------
+    gainwise.compare : Compute a comparison from models and judgments.
+    gainwise.Verdict : Whether the two primary metrics disagree about the best model.
+
     Notes
     -----
     Methods and properties by purpose:

@@ -232,6 +232,11 @@ def plan(
     ValueError
         If `difference` is not positive or another number is out of range.
 
+    See Also
+    --------
+    gainwise.Comparison.plan : Plan with the variances of a comparison.
+    gainwise.Comparison.against : Decide which candidates may replace a baseline.
+
     Notes
     -----
     For ``"genuine"``, one model is better than all others by `difference` under the first metric, another one under the

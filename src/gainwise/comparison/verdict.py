@@ -115,6 +115,11 @@ class Verdict(Settings, Scope, TextResult):
     alpha, margin, draws, seed : float, float, int, int
         Settings of the test. See `Settings`.
 
+    See Also
+    --------
+    gainwise.Comparison : The comparison that contains the verdict.
+    gainwise.plan : Plan the number of queries that a verdict needs.
+
     Notes
     -----
     Queries, or clusters of queries, are the random sample. The verdict on fixed models does not cover retraining. The

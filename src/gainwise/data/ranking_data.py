@@ -94,6 +94,12 @@ class RankingData:
     TypeError
         If labels, weights or features are not numbers. Features of a DataFrame may also be categorical.
 
+    See Also
+    --------
+    gainwise.data.from_frame : Create ranking data from a DataFrame.
+    gainwise.data.simulate : Simulate ranking data.
+    gainwise.Judgments : Labels without features.
+
     Notes
     -----
     Sparse matrices become CSR matrices. LightGBM reads their missing entries as 0, XGBoost as missing.

@@ -340,7 +340,10 @@ def evaluate(
     n_jobs: int | None = None,
     unjudged: Unjudged = "irrelevant",
 ) -> Evaluation:
-    """Evaluate one score per document under each metric.
+    """Compute ranking metrics for one set of scores.
+
+    Each query is evaluated separately. The mean over queries uses their weights, if there are any. By default, tied
+    documents count with the exact mean over all their orders, so the result does not depend on the order of the rows.
 
     Parameters
     ----------
@@ -369,6 +372,13 @@ def evaluate(
         If a metric is unknown, the number of scores is wrong, or a score is NaN.
     TypeError
         If `judgments` is not a Judgments object. Swapped arguments are detected.
+
+    See Also
+    --------
+    gainwise.compare : Compare several models, with intervals and tests.
+    gainwise.Evaluator : Evaluate many sets of scores on the same judgments.
+    gainwise.evaluate_run : Evaluate a TREC run.
+    gainwise.identify : Find the definition of a number that another library printed.
 
     Examples
     --------

@@ -135,6 +135,11 @@ def identify(
     TypeError
         If `judgments` is not a Judgments object.
 
+    See Also
+    --------
+    gainwise.explain : List the values of all libraries for one ranking.
+    gainwise.evaluate : Compute metrics as a library does, with `convention=`.
+
     Notes
     -----
     For the matches expected by accident, the density of all searched values around the number is multiplied by the

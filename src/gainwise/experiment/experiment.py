@@ -121,6 +121,12 @@ class Experiment:
     UserWarning
         If every query of a part has one document, or queries of two parts have the same id but other rows.
 
+    See Also
+    --------
+    gainwise.Candidate : One training configuration.
+    gainwise.grid : Create candidates from combinations of parameters.
+    gainwise.compare : Compare models that are already trained.
+
     Examples
     --------
     >>> from gainwise.data import simulate

@@ -90,6 +90,11 @@ class Curves(CurvesBase):
         If an argument is invalid. In the first round, if no value is evaluated or if the metric or dataset is missing.
         In a second training.
 
+    See Also
+    --------
+    gainwise.lightgbm.feval : Log the metrics that the curves show.
+    gainwise.lightgbm.early_stopping : Stop on one metric.
+
     Notes
     -----
     Each metric is drawn relative to its best value, with the loss from stopping at the best round of the other metric.

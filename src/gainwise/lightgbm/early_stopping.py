@@ -60,6 +60,11 @@ def early_stopping(
         In the first round, if there is no validation data, or if the metric or the dataset is not evaluated. The
         message lists the names in the log.
 
+    See Also
+    --------
+    gainwise.lightgbm.feval : Log the metrics that early stopping monitors.
+    gainwise.xgboost.early_stopping : The same for XGBoost.
+
     Notes
     -----
     The callback works in `lightgbm.train`, `lightgbm.cv` and the scikit-learn estimators, for metrics of gainwise and

@@ -83,6 +83,12 @@ def feval(
         query, if labels are not valid for the metrics, or if a built-in metric has the same name. In any round, if
         scores are NaN.
 
+    See Also
+    --------
+    gainwise.lightgbm.early_stopping : Stop on one of the logged metrics.
+    gainwise.lightgbm.Curves : Draw the logged metrics during training.
+    gainwise.lightgbm.eval_metric : The same for `LGBMRanker.fit`.
+
     Notes
     -----
     `lightgbm.cv` splits queries without a warning if `folds` does, or if the objective is a custom function. The

@@ -516,6 +516,10 @@ def metric(
         If another metric has the name. During evaluation, if the function raises or does not return a finite number.
         The message names the query.
 
+    See Also
+    --------
+    gainwise.Metric : Base class of metrics with options.
+
     Notes
     -----
     The function is called for each query in one thread, so it is slow. Define a subclass of `Metric` if speed matters.

@@ -99,6 +99,10 @@ class DCG(Metric):
         See `Metric`. The name of a function is part of the metric's name, as in `ndcg(gain=squared)@10`. A lambda
         requires `name`, and a metric with a lambda cannot be pickled.
 
+    See Also
+    --------
+    gainwise.NDCG : The same sum, divided by that of the ideal order.
+
     References
     ----------
     Järvelin & Kekäläinen 2002, Cumulated gain-based evaluation of IR techniques, ACM TOIS 20(4).
@@ -284,7 +288,9 @@ class DCG(Metric):
 class NDCG(DCG):
     """Normalized discounted cumulated gain: NDCG@k = DCG@k / IDCG@k.
 
-    IDCG@k is the DCG of all judged documents of the query in ideal order, cut at k.
+    IDCG@k is the DCG of all judged documents of the query in ideal order, cut at k. With gains that are not negative,
+    NDCG is between 0 and 1. Choose the gain by what your labels mean: linear gain rewards many fair results, exponential
+    gain a single excellent one.
 
     =============  ==================  ===================  ====================================================
     name           gain                discount             called NDCG by
@@ -300,7 +306,18 @@ class NDCG(DCG):
     gain, gain_base, discount, base
         See `DCG`.
     k, ties, empty, scores, weights, column, name
-        See `Metric`.
+        See `Metric`. `empty` determines the value of a query without relevant documents, whose IDCG is 0.
+
+    See Also
+    --------
+    gainwise.DCG : The sum before the division, and the options of gain and discount.
+    gainwise.parse_metrics : Create metrics from names such as ``ndcg_exp@10``.
+    gainwise.disagreement_bound : How far linear and exponential NDCG can disagree on given labels.
+
+    References
+    ----------
+    Järvelin & Kekäläinen 2002, Cumulated gain-based evaluation of IR techniques, ACM TOIS 20(4).
+    Burges et al. 2005, Learning to rank using gradient descent, ICML.
 
     Examples
     --------

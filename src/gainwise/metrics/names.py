@@ -86,6 +86,11 @@ def parse_metrics(*metrics: MetricLike | Iterable[MetricLike], convention: str |
         option contradicts the name, or a metric is repeated. Custom metrics require that the module that defines them
         is imported.
 
+    See Also
+    --------
+    gainwise.evaluate : Compute metrics by name.
+    gainwise.NDCG : Create a metric from options instead of a name.
+
     Examples
     --------
     >>> import gainwise as gw

@@ -66,6 +66,11 @@ def early_stopping(
         If the direction is wrong for a metric of gainwise, or if there is a second callback of this kind. In the first
         round, if the metric or the dataset is not evaluated. The message lists the names in the log.
 
+    See Also
+    --------
+    gainwise.xgboost.EvaluateRanking : Log the metrics that early stopping monitors.
+    gainwise.lightgbm.early_stopping : The same for LightGBM.
+
     Notes
     -----
     One object can be used in several trainings. With `every=n`, at least one round after the best round must be

@@ -157,6 +157,12 @@ class EvaluateRanking(Logger):
         If a metric is unknown, a dataset has no groups, or labels are not valid for the metrics. In the first round,
         if a built-in metric has the same name. In any round, if scores are NaN.
 
+    See Also
+    --------
+    gainwise.xgboost.early_stopping : Stop on one of the logged metrics.
+    gainwise.xgboost.Curves : Draw the logged metrics during training.
+    gainwise.xgboost.custom_metric : Log one metric in `xgboost.cv` or a scikit-learn estimator.
+
     Notes
     -----
     Put this callback before callbacks that read its values, because XGBoost calls them in this order. `early_stopping`
