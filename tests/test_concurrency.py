@@ -15,8 +15,6 @@ import pytest
 from sklearn.metrics import ndcg_score
 from tests.adapters.drivers import LightGBMTrain, XGBoostFullPrecision, make_part
 
-import gainwise as gw
-
 pytestmark = pytest.mark.slow
 
 NAMES = ["ndcg_linear@10", "ndcg_exp@10"]

@@ -1,4 +1,4 @@
-"""The number that each library prints by a name of `Convention.prints`. Libraries that are not installed are skipped."""
+"""The number that each library prints by a name of `Convention.prints`, if the library is installed."""
 
 from __future__ import annotations
 

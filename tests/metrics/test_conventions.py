@@ -9,7 +9,6 @@ from tests.metrics.one_query import value
 
 import gainwise as gw
 
-
 EXPECTED = {  # The tests of tests/differential compare the other conventions with their libraries.
     "torchmetrics": {
         "ndcg@5": "ndcg_linear(scores=float32)@5",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from .._common.text import (
     as_text,
     describe_missing,
+    format_bound,
     format_confidence,
     format_difference,
     format_exact,
@@ -367,8 +368,8 @@ def list_change_columns(result: BaselineComparison, changes: Sequence[Change]) -
     return [
         Column("metric", labels, numeric=False),
         Column("change", [format_difference(change.difference) for change in changes]),
-        Column("improvement at least", [format_difference(change.at_least) for change in changes]),
-        Column("at most", [format_difference(change.at_most) for change in changes]),
+        Column("improvement at least", [format_bound(change.at_least, up=False) for change in changes]),
+        Column("at most", [format_bound(change.at_most, up=True) for change in changes]),
         Column("margin", [result.format_margin(change.metric) for change in changes]),
         Column("status", [_describe_status(change, change.metric in result.gain) for change in changes], numeric=False),
     ]
