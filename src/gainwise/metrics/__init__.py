@@ -1,8 +1,7 @@
 """Ranking metrics as immutable values with a canonical name."""
 
-from .average_precision import AP
 from .base import FunctionMetric, Metric, metric
-from .binary import RR, Hit, Judged, Precision, Recall, RPrecision
+from .binary import AP, RR, Hit, Judged, Precision, Recall, RPrecision
 from .cascade import ERR, RBP
 from .conventions import CONVENTIONS
 from .dcg import DCG, NDCG

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from .._common.arrays import nearest
 from .._common.text import join_names
 from .._common.validation import validate_choice
-from ..metrics import average_precision, binary, cascade, dcg  # noqa: F401  # Registers their metrics.
+from ..metrics import binary, cascade, dcg  # noqa: F401  # Registers their metrics.
 from .base import METRICS, Metric
 from .conventions import CONVENTIONS, Convention
 

@@ -295,8 +295,7 @@ class CurvesBase:
         Picture
             Notebooks display it. `save` writes it to a file.
         """
-        from ..drawing.distances import DistanceCurve, draw_curves
-        from ..drawing.style import finish, start
+        from ..drawing.style import DistanceCurve, draw_curves, finish, start
 
         self._settle()
         view = self._create_view()

@@ -12,10 +12,12 @@ from ..._common.names import split_names
 from ..._common.text import format_difference, format_mean, format_size
 from ...comparison.choice import label_metrics
 from ...comparison.gain_path import select_labelled_bases
-from ...drawing.distances import ROLES, DistanceCurve, draw_curves
 from ...drawing.style import (
+    ROLES,
+    DistanceCurve,
     annotate_beside,
     column_width,
+    draw_curves,
     finish,
     looks,
     measure_text,
