@@ -26,7 +26,6 @@ except ImportError:  # NumPy 1
 EXTRA = [name for name in __cpu_dispatch__ if __cpu_features__[name]]
 """What NumPy uses here beyond the least that it was built for."""
 ROOT = Path(__file__).parents[1]
-PARTS = ["tests/ranking", "tests/metrics", "tests/evaluation"]
 EXACT = [
     "ndcg_linear@10", "ndcg_exp", "ndcg_jk@100", "dcg_exp(discount=log,base=10)", "cg", "map", "map(denominator=R)@10",
     "mrr", "precision@5", "recall@100", "hit@3", "err(max_label=4)@9",
@@ -97,10 +96,3 @@ def test_values_are_the_same(here_and_there, part, rtol):
     assert len(here) == len(there) == 2 * 6 * len(TIES)
     for key in (key for key in here if key.startswith(part)):
         np.testing.assert_allclose(here[key], there[key], rtol=rtol, atol=0, err_msg=key)
-
-
-@pytest.mark.nightly
-def test_the_tests_of_ranking_metrics_and_evaluation_pass():
-    options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-x"]
-    done = without_extras(["-m", "pytest", *options, *PARTS], timeout=600)
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]

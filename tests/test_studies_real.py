@@ -1,4 +1,4 @@
-"""The studies of public collections, movie queries and Cranfield: damaged files, counts, a sample of the results."""
+"""The studies of public collections, movie queries and Cranfield: counts, features, a sample of the results."""
 
 from __future__ import annotations
 
@@ -90,14 +90,6 @@ class TestSurvey:
         assert "negative labels" in studies["web.51-100"]["findings"]
         assert studies["web.51-100"]["properties"]["different grades"] == 1.0
 
-    @pytest.mark.parametrize(("folder", "words"), [("missing", "is not a directory"), (".", "contains none of")])
-    def test_a_folder_without_collections(self, tmp_path, monkeypatch, folder, words):
-        from survey import main
-
-        monkeypatch.setattr(sys, "argv", ["survey.py", "--data", str(tmp_path / folder), "--output", "unused"])
-        with pytest.raises(SystemExit, match=words):
-            main()
-
 
 class TestMovies:
     @pytest.fixture
@@ -135,21 +127,6 @@ class TestMovies:
         assert values["query_in_title"].tolist() == [0, 0, 1, 1]
         assert values["share_of_query_anywhere"].tolist() == [1, 0, 1, 1]
 
-    def test_damaged_files(self, folder):
-        import movies
-
-        path = folder / movies.JUDGMENTS
-        complete = path.read_bytes()
-        path.write_bytes(complete[:-20])
-        with pytest.raises(SystemExit, match=r"movies-judgments.tsv.gz cannot be read"):
-            movies.read_movies(folder)
-        write_gzip(path, gzip.decompress(complete).decode().rsplit("\n", 2)[0] + "\n")
-        with pytest.raises(SystemExit, match="expected 7 judgments, got 6"):
-            movies.read_movies(folder)
-        path.unlink()
-        with pytest.raises(SystemExit, match=r"cannot be read"):
-            movies.read_movies(folder)
-
     def test_near_copies_of_test_queries_are_removed(self):
         from movies import remove_near_copies
 
@@ -186,20 +163,6 @@ class TestCranfield:
         assert counts["judgments_with_another_code"] == 1
         assert counts["repeated_judgments"] == 1
         assert counts["relevant_not_retrieved"] == 0
-
-    def test_damaged_files(self, folder):
-        from cranfield import read_cranfield
-
-        path = folder / "cran.all.1400.gz"
-        path.write_bytes(path.read_bytes()[:-10])
-        with pytest.raises(SystemExit, match="cannot be read"):
-            read_cranfield(folder)
-        write_gzip(path, ABSTRACTS.partition(".I 2")[0])
-        with pytest.raises(SystemExit, match="expected 2 abstracts, got 1"):
-            read_cranfield(folder)
-        (folder / "cranqrel").unlink()
-        with pytest.raises(SystemExit, match="cranqrel does not exist"):
-            read_cranfield(folder)
 
 
 @pytest.mark.slow

@@ -256,7 +256,7 @@ def check_stop(adapter, run, full, dataset, metric, rule):
 
 
 @trainings
-@pytest.mark.parametrize("metric", ["ndcg_exp@10", "map@10", "mrr", SHORTFALL, LOST], ids=str)
+@pytest.mark.parametrize("metric", ["ndcg_exp@10", "mrr", SHORTFALL, LOST], ids=str)
 def test_stops_at_the_first_best_round(adapter, metric):
     metrics = [metric] if not adapter.several_metrics else [*PANEL, *CUSTOM]
     full = whole(adapter, tuple(metrics))

@@ -73,22 +73,6 @@ class TestFloat32Scores:
 
 
 class TestMean:
-    judgments = gw.Judgments([0, 1, 1, 0, 0, 0], group=[2, 2, 2], weight=[1, 2, 5])
-    scores = (2, 1, 2, 1, 2, 1)  # reciprocal ranks 1/2, 1, and none
-
-    @pytest.mark.parametrize(
-        ("options", "expected"),
-        [
-            ({}, (1 * 0.5 + 2 * 1) / 8),
-            ({"empty": 1}, (1 * 0.5 + 2 * 1 + 5 * 1) / 8),
-            ({"empty": "skip"}, (1 * 0.5 + 2 * 1) / 3),
-            ({"weights": "ignore"}, (0.5 + 1) / 3),
-        ],
-    )
-    def test_empty_queries_and_weights(self, options, expected):
-        (found,) = gw.evaluate([gw.RR(**options)], self.judgments, self.scores).mean.values()
-        assert found == pytest.approx(expected, rel=1e-15, abs=0)
-
     @pytest.mark.parametrize("weight", [[2, 2, 2], [2, 2, 2, 2]], ids=["queries", "documents"])
     @pytest.mark.parametrize("convention", [None, "lightgbm", "xgboost", "trec_eval"])
     def test_equal_weights_change_nothing_for_a_query_without_documents(self, convention, weight):
@@ -154,16 +138,6 @@ class TestNothingElseMatters:
         assert np.array_equal(together, np.transpose(alone))
         found = gw.evaluate(every_metric[::-1], judgments, mixed.scores, n_jobs=1).per_query
         assert np.array_equal(together, found[:, ::-1])
-
-    def test_scattered_rows_of_queries(self, mixed, every_metric, together):
-        query = np.repeat(np.arange(len(mixed.sizes)), mixed.sizes)
-        turn = np.random.default_rng(2).permutation(len(query))
-        rows = np.empty_like(turn)  # ties=order depends on the order of the documents of each query
-        for at in range(len(mixed.sizes)):
-            rows[np.flatnonzero(query[turn] == at)] = np.flatnonzero(query == at)
-        judgments = gw.Judgments(mixed.labels[rows], qid=query[rows])
-        found = gw.evaluate(every_metric, judgments, mixed.scores[rows], n_jobs=1).per_query
-        assert np.array_equal(together[judgments.query_ids], found)
 
     @pytest.mark.parametrize("n_jobs", [2, 3, 4])
     def test_threads(self, mixed, every_metric, together, monkeypatch, n_jobs):

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 PACKAGES = ("metrics", "ranking", "comparison", "evaluation")
-OTHERS = ("oracles", "test_judgments.py", "test_bad_inputs_judgments.py", "differential/test_invariants.py")
+OTHERS = ("oracles", "test_judgments.py", "test_bad_inputs_judgments.py", "differential")
 TESTS = (
     *(f"{place}/{name}" for name in PACKAGES for place in ("tests", "src/gainwise")),
     *(f"tests/{name}" for name in OTHERS),
 )
-SLOW = ("test_calibration.py", "test_any_floats_and_codes")
+SLOW = ("test_calibration.py", "test_any_floats_and_codes", "test_returned_models.py")
 REWRITTEN = "ignore::pytest.PytestAssertRewriteWarning"
 OPTIONS = ("-q", "-s", "--continue-on-collection-errors", "-W", REWRITTEN)
 WITHOUT = ("-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:cov")
