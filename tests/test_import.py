@@ -5,14 +5,10 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from importlib.util import find_spec
 
 import pytest
 
-import gainwise as gw
-
 SUBPACKAGES = ["catboost", "comparison", "dask", "data", "experiment", "lightgbm", "report", "sklearn", "xgboost"]
-INSTALLED = [name for name in SUBPACKAGES if name != "catboost" or find_spec("catboost")]
 LIGHT = ["comparison", "data", "report"]
 OPTIONAL = {
     "lightgbm": "lightgbm", "xgboost": "xgboost", "catboost": "catboost",
@@ -87,16 +83,3 @@ def test_error_names_the_missing_library_each_time():
     assert len(messages) == 2 * len(OPTIONAL)
     for distribution, message in zip([*OPTIONAL.values()] * 2, messages, strict=True):
         assert message.endswith(f". Run: pip install {distribution}")
-
-
-def test_subpackages_contain_their_public_functions():
-    assert gw.comparison.Verdict is gw.Verdict
-    assert gw.experiment.Candidate is gw.Candidate
-    assert gw.judgments.Judgments is gw.Judgments
-    assert gw.metrics.NDCG is gw.NDCG
-    assert callable(gw.lightgbm.feval)
-    assert callable(gw.xgboost.custom_metric)
-    assert callable(gw.dask.evaluate_rounds)
-    assert callable(gw.sklearn.scorer)
-    if "catboost" in INSTALLED:
-        assert callable(gw.catboost.eval_metric)
