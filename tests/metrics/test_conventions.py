@@ -8,8 +8,13 @@ import pytest
 from tests.metrics.one_query import value
 
 import gainwise as gw
+from gainwise.metrics.conventions import ABOVE_HALF
 
-EXPECTED = {  # The tests of tests/differential compare the other conventions with their libraries.
+EXPECTED = {  # The tests of tests/differential compare the values under other options with those of the libraries.
+    "lightgbm": {"map@5": f"map(ties=order,empty=1,weights=float32_mean,min_label={ABOVE_HALF!r})@5"},
+    "xgboost": {"precision@5": "precision(ties=order,scores=float32,weights=float32,denominator=min_k_n)@5"},
+    "catboost": {"ndcg@5": "ndcg_linear(ties=worst,empty=1)@5"},
+    "trec_eval": {"rbp": "rbp(ties=order,p=0.9,gain=graded)"},
     "torchmetrics": {
         "ndcg@5": "ndcg_linear(scores=float32)@5",
         "map@5": "map(ties=order,scores=float32,denominator=hits)@5",
