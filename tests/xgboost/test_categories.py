@@ -11,7 +11,7 @@ import xgboost as xgb
 
 import gainwise as gw
 from gainwise.xgboost import EvaluateRanking, early_stopping
-from gainwise.xgboost.early_stopping import cut_booster
+from gainwise.xgboost.callbacks import cut_booster
 
 LETTERS = "abcdefgh"
 QUERIES, LENGTH = 40, 15

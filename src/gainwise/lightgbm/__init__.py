@@ -15,8 +15,7 @@ try:
 except ImportError as error:  # pragma: no cover - needs an environment without LightGBM
     raise ImportError("gainwise.lightgbm requires LightGBM. Run: pip install lightgbm") from error
 
-from .curves import Curves
-from .early_stopping import early_stopping
+from .callbacks import Curves, early_stopping
 from .feval import eval_metric, feval
 
 __all__ = ["Curves", "early_stopping", "eval_metric", "feval"]

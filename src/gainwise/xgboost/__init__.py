@@ -18,8 +18,7 @@ try:
 except ImportError as error:  # pragma: no cover - needs an environment without XGBoost
     raise ImportError("gainwise.xgboost requires XGBoost. Run: pip install xgboost") from error
 
-from .curves import Curves
-from .early_stopping import early_stopping
+from .callbacks import Curves, early_stopping
 from .evaluate import EvaluateRanking, custom_metric, full_precision
 
 __all__ = ["Curves", "EvaluateRanking", "custom_metric", "early_stopping", "full_precision"]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import xgboost as xgb
+from xgboost.callback import TrainingCallback
 
 from .._common.validation import validate_integer
 from ..evaluation.prediction import select_columns, warn_of_remarks
@@ -26,7 +27,6 @@ from ..training.logged_metrics import (
     named_call,
     read_columns,
 )
-from .curves import REMEDY, Logger
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -36,12 +36,63 @@ if TYPE_CHECKING:
     from ..metrics.names import MetricLike, Names
     from ..training.logged_metrics import DatasetColumns
 
+REMEDY = "Remove it from params['eval_metric'] (disable_default_eval_metric=True disables the objective's metric)"
 calls: ContextVar[list[tuple[CustomMetric, weakref.ref[xgb.DMatrix]]] | None] = ContextVar("calls", default=None)
 """The custom metrics and matrices of the first round of a training that continues a model.
 
 XGBoost does not pass the datasets of a training to callbacks. Early stopping sets a list, and `CustomMetric` appends to
 it. Each training runs in one thread, so it has a separate list.
 """
+
+_loggers: WeakIdentityMap[list[Logger]] = WeakIdentityMap()
+"""The callbacks that log into a training, by its booster.
+
+XGBoost before 3.2 calls callbacks in any order. Early stopping uses this map to make them log first.
+"""
+
+
+class Logger(TrainingCallback):
+    """A callback that logs once per round."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._logged: WeakIdentityMap[int] = WeakIdentityMap()
+
+    def before_training(self, model: Any) -> Any:
+        """Register for early stopping."""
+        _loggers.set(model, [*get_loggers(model), self])
+        return model
+
+    def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        """Log this round unless it is logged already."""
+        if self._logged.get(model) != epoch:
+            self._logged.set(model, epoch)
+            self.log_round(model, epoch, evals_log)
+        return False
+
+    def after_training(self, model: Any) -> Any:
+        """Remove the registration."""
+        _loggers.set(model, [])
+        return model
+
+    def log_round(self, model: Any, epoch: int, evals_log: Any) -> None:
+        """Write into the history."""
+        raise NotImplementedError
+
+    def compute_value(self, model: Any, rounds: int, data_name: str, metric: str) -> float | None:
+        """Return a value of the first rounds of the model, or None if another object logs it."""
+        return None
+
+
+def get_loggers(model: Any) -> list[Logger]:
+    """Return the callbacks that log into a training."""
+    return _loggers.get(model) or []
+
+
+def log_first(model: Any, epoch: int, evals_log: Any) -> None:
+    """Make all callbacks log this round."""
+    for logger in get_loggers(model):
+        logger.after_iteration(model, epoch, evals_log)
 
 
 class BoundMatrix:

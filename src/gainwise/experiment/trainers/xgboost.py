@@ -14,7 +14,7 @@ from ..._common.arrays import nearest
 from ...data import RankingData
 from ...data.ranking_data import is_sparse
 from ...metrics.dcg import power
-from ...xgboost.early_stopping import cut_booster
+from ...xgboost.callbacks import cut_booster
 from ..config import Candidate
 from . import CHANGES_ROUNDS, Watch, validate_parameter_names
 
