@@ -289,8 +289,8 @@ class NDCG(DCG):
     """Normalized discounted cumulated gain: NDCG@k = DCG@k / IDCG@k.
 
     IDCG@k is the DCG of all judged documents of the query in ideal order, cut at k. With gains that are not negative,
-    NDCG is between 0 and 1. Choose the gain by what your labels mean: linear gain rewards many fair results, exponential
-    gain a single excellent one.
+    NDCG is between 0 and 1. Choose the gain by what your labels mean: linear gain rewards many fair results,
+    exponential gain a single excellent one.
 
     =============  ==================  ===================  ====================================================
     name           gain                discount             called NDCG by
