@@ -116,7 +116,7 @@ html_css_files = ["extra.css"]
 html_math_renderer = "mathml"
 html_show_sourcelink = False
 html_copy_source = False
-html_sidebars: dict[str, list[str]] = {"index": []}
+html_sidebars: dict[str, list[str]] = {"index": [], "gallery": []}
 html_theme_options = {
     "logo": {"text": "gainwise"},
     "navigation_with_keys": False,

@@ -34,6 +34,7 @@ PICTURE = re.compile(r"^!\[(.+)\]\((\S+)-light\.svg\)$", re.MULTILINE)
 LIBRARIES = {"api/catboost": "catboost", "api/dask": "dask", "api/report": "matplotlib"}
 """Pages that need a library when they are built."""
 MISSING = "This page is empty, because the site was built without `{}`."
+TOGGLE = '<summary><span class="toctree-toggle"'  # a button of the navigation, which the theme does not name
 HREF = re.compile(r'<(?:a|link|img|script)\b[^>]*?\b(?:href|src)="([^"]*)"')
 ENTITY = re.compile(r"&(?!lt;|gt;|amp;)\w+;")  # of HTML, which XML does not define
 ACCENTS = {"ˆ", "ˉ", "˜", "^", "¯", "~"}
@@ -172,7 +173,7 @@ def visit_displaymath(translator: Any, node: nodes.math_block) -> None:
 
 
 def finish_pages(app: Sphinx, error: Exception | None) -> None:
-    """Name the buttons of the navigation, and raise an error if a link of the site leads nowhere."""
+    """Correct what screen readers would read wrong, and raise an error if a link of the site leads nowhere."""
     if error is not None or app.builder.name != "html":
         return
     folder = Path(app.outdir)
@@ -181,9 +182,8 @@ def finish_pages(app: Sphinx, error: Exception | None) -> None:
     names = {path: set(map(unescape, re.findall(r'\bid="([^"]+)"', text))) for path, text in pages.items()}
     broken = []
     for path, text in pages.items():
-        finished = text.replace(
-            '<summary><span class="toctree-toggle"', '<summary aria-label="Subpages"><span class="toctree-toggle"'
-        )
+        finished = text.replace(TOGGLE, TOGGLE.replace("<summary>", '<summary aria-label="Subpages">', 1))
+        finished = finished.replace("<th></th>", "<td></td>")  # the corner of a table of pandas
         for link in sorted(set(HREF.findall(text))):
             if _has_target(names, path, link):
                 continue
