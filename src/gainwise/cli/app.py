@@ -32,10 +32,20 @@ ASCII = {"\u2212": "-", "\u2013": "-", "\u2014": "-", "\u2026": "...", "\u2019":
 
 GROUPS = {
     "Judgments": ("data", "qrels", "table", "labels", "group", "label", "query", "column", "features"),
-    "Models": ("scores", "recipe", "baseline", "candidate", "allow_incomplete", "allow_misaligned", "repeats"),
+    "Models": (
+        "scores",
+        "recipe",
+        "baseline",
+        "candidate",
+        "selected",
+        "searched",
+        "allow_incomplete",
+        "allow_misaligned",
+        "repeats",
+    ),
     "Queries": ("unjudged", "segments", "clusters"),
-    "Metrics": ("metric", "k", "modules"),
-    "Output": ("html", "open_it", "per_query", "every", "as_json", "json_file", "help"),
+    "Metrics": ("metric", "gain", "k", "modules"),
+    "Output": ("html", "markdown", "open_it", "per_query", "every", "as_json", "json_file", "help"),
 }
 """Groups in the help of commands that read judgments. All other options are in the group *Statistics*."""
 
