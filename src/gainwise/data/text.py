@@ -46,6 +46,7 @@ Fields: TypeAlias = NDArray[np.bytes_]
 _FIRST_BYTES = np.array([256**length - 1 for length in range(9)], dtype=np.uint64)
 # Largest size of a column in terms of the text. One long cell makes all cells of its column long.
 _MAX_PADDING = 8
+_MAX_WORDS = 256
 
 
 class Chunk(NamedTuple):
@@ -245,8 +246,8 @@ def _split_lines(text: bytes, separator: str, cells: int, positions: Sequence[in
         starts = ends[:, position - 1] + 1 if position else np.append(0, ends[:-1, -1] + 1)
         lengths = ends[:, position] - starts
         words = max(1, -(-int(lengths.max()) // 8))
-        if 8 * words * len(ends) > _MAX_PADDING * len(text):
-            raise ValueError("one cell is much longer than the others")
+        if words > _MAX_WORDS:
+            raise ValueError("a cell is too long to be split into words")
         column = np.empty((len(ends), words), dtype=np.uint64)
         for word in range(words):
             window = windows[np.minimum(starts + 8 * word, len(text))].view("<u8")[:, 0]
