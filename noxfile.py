@@ -208,9 +208,12 @@ def oracles(session: nox.Session) -> None:
 
 
 SANITIZERS = {
-    "address": ("asan", {"ASAN_OPTIONS": "detect_leaks=0"}),  # Python does not free all memory at its exit.
+    # Python does not free all memory at its exit. Without the second option, a file that promises an array larger than
+    # the memory ends the process instead of raising MemoryError.
+    "address": ("asan", {"ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1"}),
     "undefined": ("ubsan", {"UBSAN_OPTIONS": "print_stacktrace=1"}),
-    "thread": ("tsan", {"TSAN_OPTIONS": "ignore_noninstrumented_modules=1"}),  # Other libraries are not instrumented.
+    # Other libraries are not instrumented.
+    "thread": ("tsan", {"TSAN_OPTIONS": "ignore_noninstrumented_modules=1:allocator_may_return_null=1"}),
 }
 """Runtime library and options of each sanitizer of the compiled core."""
 
