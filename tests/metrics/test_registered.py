@@ -32,5 +32,5 @@ def test_there_is_a_definition_in_plain_python(name, definitions):
 def test_the_class_is_public_and_has_an_entry_in_the_reference(metric):
     assert metric in gw.__all__
     assert metric in gw.metrics.__all__
-    entries = page("docs/api/index.md").partition(".. rubric:: Metrics")[2].partition(".. rubric::")[0]
-    assert metric in entries.split()
+    entries = page("docs/api/index.md").partition("\n## Metrics\n")[2].partition("\n## ")[0]
+    assert f"- `{metric}`" in entries.splitlines()
