@@ -44,7 +44,8 @@ def describe_release() -> dict[str, str]:
         "candidates": str(len(results["candidates"])),
         "seeds": str(results["seeds"]),
         "selected": f"{selected['candidate']}, seed {selected['seed']}",
-        "decision": shorten(final["text"]),
+        "decision": final["decision"],
+        "bounds": split_sentences(final["text"])[1],
         "directors": f"{results['directors']:,}",
         "decision_with_clusters": results["decision_with_clusters"]["decision"],
         "margin": f"{results['margin']:g}",
@@ -95,13 +96,13 @@ def describe_calibration() -> dict[str, str]:
     return {"calibration_table": "\n".join(lines), **counts, **needed}
 
 
-def shorten(text: str, sentences: int = 2) -> str:
-    """Return the first sentences of a text.
+def split_sentences(text: str) -> list[str]:
+    """Return the sentences of a text. Each begins with a capital letter.
 
-    >>> shorten("It rises by 0.01. It is 1.5 times as fast. Well.")
-    'It rises by 0.01. It is 1.5 times as fast.'
+    >>> split_sentences("It rises by 0.01. It is 1.5 times as fast.")
+    ['It rises by 0.01.', 'It is 1.5 times as fast.']
     """
-    return " ".join(re.split(r"(?<=\.)\s+(?=[A-Z])", text)[:sentences])
+    return re.split(r"(?<=\.)\s+(?=[A-Z])", text)
 
 
 def describe_leaks(findings: list[dict[str, str]]) -> str:

@@ -77,7 +77,7 @@ FilePath: TypeAlias = str | os.PathLike[str]
 Scores: TypeAlias = Predicted | FilePath | Predictor
 """One score per document, a file of scores, or a model."""
 Models: TypeAlias = Mapping[str, Scores | Sequence[Scores]] | Frame
-"""Models by name. A recipe is a list of repeats."""
+"""Models by name. A configuration is a list of repeats."""
 Listed: TypeAlias = FilePath | Mapping[Any, Mapping[Any, SupportsFloat]] | Frame
 """A TREC run or qrels: a file, scores or labels by query and document, or a table of them."""
 OfQueries: TypeAlias = Ids | Mapping[Any, Hashable]

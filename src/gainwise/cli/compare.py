@@ -90,7 +90,7 @@ def compare(
 
     A model is a file of scores by row (CSV, TSV, Parquet, NumPy), a LightGBM or XGBoost model, or, with --qrels, a run
     (TREC, or CSV of query, document, score). Write NAME=FILE to name it, and FILE:COLUMN to select one of several
-    columns. With --table, models and repeats of recipes are columns. The first column of files of --segments and
+    columns. With --table, models and repeats of configurations are columns. The first column of files of --segments and
     --clusters contains query ids. FILE:COLUMN selects one of the others.
     """
     from ..report.text import decisions_table
@@ -256,7 +256,7 @@ def bound(
 
 
 Baseline = Annotated[
-    str, Option(metavar="NAME=FILE", help="The deployed model, as for compare. NAME=FILE,FILE,FILE for a recipe.")
+    str, Option(metavar="NAME=FILE", help="The deployed model, as for compare. NAME=FILE,FILE,FILE for repeats.")
 ]
 Candidate = Annotated[str, Option(metavar="NAME=FILE", help="The model that may replace it, in the same form.")]
 GateMetrics = Annotated[
@@ -318,9 +318,9 @@ def gate(
 ) -> int:
     """Ship a candidate or not: one sentence, and exit code 0 (ship), 3 (do not ship) or 4 (undecided).
 
-    Ship: under all metrics, and in all segments, the loss against the baseline is proven to be below the margin, and
-    under one metric of --gain the candidate is proven better. With --require no-loss, the first condition is
-    sufficient. Do not ship: under one metric, the loss is proven to exceed the margin. By default, the metrics are both
+    Ship: under all metrics, and in all segments, the loss against the baseline is shown to be below the margin, and
+    under one metric of --gain the candidate is shown to be better. With --require no-loss, the first condition is
+    sufficient. Do not ship: under one metric, the loss is shown to exceed the margin. By default, the metrics are both
     NDCGs at 10. Invalid input exits with 1 or 2.
     """
     from ..report.exports import build_gate_markdown
@@ -341,7 +341,7 @@ def gate(
     selection: dict[str, Any] = {"models" if inputs.table is None else "scores": models, "recipe": recipes}
     comparison = read_comparison(replace(inputs, **selection), metrics, alpha=alpha, seed=seed)
     first, second = comparison.models
-    if recipes == [baseline]:  # Recipes are the last models of a comparison.
+    if recipes == [baseline]:  # Configurations are the last models of a comparison.
         first, second = second, first
     decisions = comparison.against(
         first,
@@ -423,9 +423,9 @@ def _read_margin(text: str) -> float:
 )
 def plan(
     inputs: InputOptions,
-    difference: Annotated[float, Option(help="The true difference to prove, in units of the metrics.")],
+    difference: Annotated[float, Option(help="The true difference to show, in units of the metrics.")],
     claim: Annotated[str, Option(help="genuine (disagreement), pair (a difference) or ship (see gate).")] = "genuine",
-    power: Annotated[float, Option(help="The probability to prove it.")] = 0.8,
+    power: Annotated[float, Option(help="The probability to show it.")] = 0.8,
     query_sd: Annotated[float | None, Option(min=0, help="Without models: SD of a difference over queries.")] = None,
     metric: Metrics = None,
     alpha: Alpha = 0.05,
@@ -434,7 +434,7 @@ def plan(
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Plan how many queries prove a difference.
+    """Plan how many queries are required to show a difference.
 
     The variance is that of the given models, which are read as for compare, or that of --query-sd. Models given as
     --recipe also have a variance over repeats.

@@ -32,7 +32,7 @@ NUMBERS = {
 """Metrics that are called NDCG@10: who computes them, and how."""
 
 RANKER_QUERIES = 10_000
-"""Queries of the three simulated rankers. So many prove the disagreement with any seed (tested with 0 to 149)."""
+"""Queries of the three simulated rankers. This number shows the disagreement with any seed (tested with 0 to 149)."""
 
 TRAIN, VALID, TEST = 300, 200, 3000
 """Queries of the training, validation and test sets."""

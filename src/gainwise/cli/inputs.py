@@ -155,7 +155,7 @@ class InputOptions:
     ] = None
     recipe: Annotated[
         list[str] | None,
-        Option(metavar="NAME=FILE,FILE,FILE", help="Repeats of a training recipe, three or more. Repeatable."),
+        Option(metavar="NAME=FILE,FILE,FILE", help="Repeats of a training configuration, three or more. Repeatable."),
     ] = None
     clusters: Annotated[
         str | None,
@@ -204,7 +204,7 @@ def parse_model(text: str, *, columns: bool = True) -> tuple[str, Source]:
 
 
 def parse_recipe(text: str) -> tuple[str, list[str]]:
-    """Return the name and the repeats of a training recipe, from `NAME=A,B,C`.
+    """Return the name and the repeats of a training configuration, from `NAME=A,B,C`.
 
     >>> parse_recipe("A=a1.txt,a2.txt,a3.txt")
     ('A', ['a1.txt', 'a2.txt', 'a3.txt'])
@@ -218,7 +218,7 @@ def parse_recipe(text: str) -> tuple[str, list[str]]:
 
 
 def is_recipe(text: str) -> bool:
-    """Return whether a text names a recipe, `NAME=A,B,C`, and not a file with a comma in its name."""
+    """Return whether a text names a configuration, `NAME=A,B,C`, and not a file with a comma in its name."""
     return "," in text and not parse_source(text.partition("=")[2] or text).path.is_file()
 
 
@@ -338,7 +338,7 @@ def _read_labels(labels: Any, group: Any) -> Judgments:
 def _read_models(
     options: InputOptions, recipes: Sequence[tuple[str, list[str]]], read_model: Callable[[Source], Any]
 ) -> dict[str, Any]:
-    """Return the models by name, and the list of repeats of each recipe."""
+    """Return the models by name, and the list of repeats of each configuration."""
     from ..evaluation.prediction import Unreadable
 
     columns = options.qrels is None

@@ -194,7 +194,7 @@ def compute_attribution(
 def _decompose(
     rankings: Rankings, models: tuple[str, str], metrics: Sequence[DCG], grades: Grades, bands: Mapping[str, int]
 ) -> tuple[dict[str, Floats], dict[str, Floats]]:
-    """Return by metric the contributions of queries and of cells. For recipes, they are means over repeats."""
+    """Return by metric the contributions of queries and of cells. For configurations, they are means over repeats."""
     parts = {str(metric): Decomposition(metric, rankings, grades, bands) for metric in metrics}
     means = []
     for model in models:

@@ -114,8 +114,8 @@ class DifferenceBounds:
     decides : bool
         Whether there are enough units and degrees of freedom. Otherwise, all bounds are infinite.
     has_repeats : bool
-        Whether the critical values of families are valid, because each recipe has enough repeats or all models are
-        fixed. Otherwise, the bounds of a family are single bounds at equal parts of the level.
+        Whether the critical values of families are valid, because each configuration has enough repeats or all models
+        are fixed. Otherwise, the bounds of a family are single bounds at equal parts of the level.
     """
 
     difference: Floats

@@ -110,9 +110,9 @@ def compare(
     ------
     ValueError
         If the number of scores is wrong, a score is NaN, a metric is unknown or skips every query, metrics treat
-        weights differently, `iteration` does not apply to a model, or a recipe has fewer than three repeats. If scores
-        are off by one row: a shift improves them, and makes them better than random order, by more than five standard
-        errors each.
+        weights differently, `iteration` does not apply to a model, or a configuration has fewer than three repeats. If
+        scores are off by one row: a shift improves them, and makes them better than random order, by more than five
+        standard errors each.
     TypeError
         If `judgments` is not a `Judgments` object.
 
@@ -125,9 +125,9 @@ def compare(
 
     Notes
     -----
-    The verdict on a recipe covers a further repeat, the verdict on a single model does not cover retraining. Metrics
-    with ``empty=skip`` use only the queries with a value, and statements about both primary metrics the queries with
-    both values.
+    The verdict on a configuration covers a further repeat, the verdict on a single model does not cover retraining.
+    Metrics with ``empty=skip`` use only the queries with a value, and statements about both primary metrics the queries
+    with both values.
 
     Examples
     --------
@@ -288,7 +288,7 @@ def compare_runs(
     Parameters
     ----------
     runs : mapping of name to path, mapping {query: {document: score}}, or DataFrame
-        See `gainwise.evaluate_run`. A list of three or more of these is a recipe, as in `compare`.
+        See `gainwise.evaluate_run`. A list of three or more of these is a configuration, as in `compare`.
     qrels : path, mapping {query: {document: label}}, or DataFrame
         See `gainwise.evaluate_run`. Negative labels count as 0.
     metrics : str, Metric or iterable of these, optional

@@ -81,7 +81,8 @@ class Comparison:
     ----------
     values : mapping of metric name to array, shape (queries, models) or (queries, models, repeats), or list of arrays
         Value of each query and model, NaN for every model if a metric skips the query. If the numbers of repeats
-        differ, pass a list with one array per model: (queries, repeats) for a recipe, (queries,) for a fixed model.
+        differ, pass a list with one array per model: (queries, repeats) for a configuration, (queries,) for a fixed
+        model.
     models : sequence of str
         Names of the columns.
     metrics : mapping of metric name to Metric, optional
@@ -138,8 +139,8 @@ class Comparison:
     ------
     ValueError
         If the values have different shapes, are infinite, NaN for some models only or outside the range of their
-        metric, a name is unknown or not distinct, a weight is negative, a query has no cluster, a recipe has fewer than
-        three repeats, or a setting is out of range.
+        metric, a name is unknown or not distinct, a weight is negative, a query has no cluster, a configuration has
+        fewer than three repeats, or a setting is out of range.
     TypeError
         If a name is not a string or a number has another type.
 
@@ -496,8 +497,8 @@ class Comparison:
             Metrics of which one must improve. Defaults to the primary ones that have a margin. Metrics with a margin
             that are not in `gain` are guards.
         require : {"gain", "no_loss"}, default "gain"
-            Condition for *ship*. ``"no_loss"``: the loss is proven to be below the margin under every metric.
-            ``"gain"``: in addition, some metric of `gain` is proven to improve.
+            Condition for *ship*. ``"no_loss"``: the loss is shown to be below the margin under every metric.
+            ``"gain"``: in addition, some metric of `gain` is shown to improve.
         segments : str or sequence of str, optional
             Columns of the segments of the comparison. No metric may lose more than its margin in any segment.
         looks : sequence of int, optional
@@ -588,7 +589,7 @@ class Comparison:
 
     @cached_property
     def variance(self) -> dict[str, VarianceComponents]:
-        """Variance of the difference of two recipes under each metric, by source. Empty if all models are fixed.
+        """Variance of the difference of two configurations under each metric, by source. Empty if all models are fixed.
 
         The sources are queries, repeats and both together, so you see whether more queries or more repeats help.
         """
@@ -600,9 +601,9 @@ class Comparison:
 
     @cached_property
     def _repeat_distances(self) -> dict[str, dict[str, list[float]]]:
-        """Gap of each repeat to the best model, by primary metric and recipe. Negative if the repeat is better.
+        """Gap of each repeat to the best model, by primary metric and configuration. Negative if the repeat is better.
 
-        It uses the queries with a value under both metrics. The gap of a recipe is the mean of these.
+        It uses the queries with a value under both metrics. The gap of a configuration is the mean of these.
         """
         joint = self._sample.joint(self._deciding)
         panel, best = joint.panel, joint.estimated.mean.max(axis=1)
@@ -634,16 +635,16 @@ class Comparison:
         repeats: int | Sequence[int] | None = None,
         require: Requirement = "gain",
     ) -> Plan:
-        """Estimate how many queries, and repeats of each recipe, prove a difference, from the variances found here.
+        """Estimate how many queries and repeats are required to show a difference, from the variances found here.
 
         Parameters
         ----------
         difference : float
-            True difference to prove, above 0, in the unit of the metrics. For ``require="no_loss"``, above −`margin`.
+            True difference to show, above 0, in the unit of the metrics. For ``require="no_loss"``, above −`margin`.
         power : float, default 0.8
-            Probability with which to prove it.
+            Probability to show it.
         claim : {"genuine", "pair", "ship"}, default "genuine"
-            Claim to prove. See `gainwise.plan`.
+            Claim to show. See `gainwise.plan`.
         models : sequence of two str, optional
             The two models to plan for. For ``"ship"``, the baseline comes first, and two compared models are the
             default in their order. For ``"genuine"``, the default is the winner under the first metric and the best
@@ -651,7 +652,7 @@ class Comparison:
         margin : float, optional
             Largest acceptable loss for ``"ship"``. Defaults to the margin of the comparison.
         repeats : int or sequence of int, optional
-            Number of repeats of each recipe, 3 or more. Defaults to the number there is, and 3, 5 and 10.
+            Number of repeats of each configuration, 3 or more. Defaults to the number there is, and 3, 5 and 10.
         require : {"gain", "no_loss"}, default "gain"
             Condition for ``"ship"``. See `against`.
 
@@ -687,8 +688,8 @@ class Comparison:
     ) -> Attribution:
         """Decompose the difference of two models, first minus second, by grade, rank and query class.
 
-        It uses the queries with a value under all the decomposed metrics. For recipes, all numbers are means over
-        repeats.
+        It uses the queries with a value under all the decomposed metrics. For configurations, all numbers are means
+        over repeats.
 
         Parameters
         ----------
@@ -754,7 +755,7 @@ class Comparison:
         ----------
         groups : mapping of model to str, optional
             Group of models that are repeats of the same configuration. Groups are then compared by the means of their
-            models, and shares are averaged over pairs of groups. Repeats of a recipe are a group already.
+            models, and shares are averaged over pairs of groups. Repeats of a configuration are a group already.
 
         Returns
         -------
@@ -788,7 +789,7 @@ class Comparison:
     def queries(self, first: str, second: str, most: int = 10) -> pd.DataFrame:
         """Return the queries that the primary metrics contradict each other on, the strongest contradictions first.
 
-        `find_contradictory_queries` describes the columns. For recipes, the values are means over repeats.
+        `find_contradictory_queries` describes the columns. For configurations, the values are means over repeats.
 
         Parameters
         ----------
@@ -875,8 +876,8 @@ class Comparison:
         DataFrame
             Columns are `query`, `text` (if the judgments have texts), `loss`, `difference M` of each primary metric
             (candidate minus baseline), and for each of the two models `documents MODEL` and `grades MODEL`, the ids and
-            grades of its first ten documents as text with blanks, for CSV files. For recipes, values are means over
-            repeats, and rankings are those of the first repeat.
+            grades of its first ten documents as text with blanks, for CSV files. For configurations, values are means
+            over repeats, and rankings are those of the first repeat.
 
         Raises
         ------
@@ -899,7 +900,7 @@ class Comparison:
         return find_losses(self, baseline, candidate, most)
 
     def ranking(self, query: Any, model: str) -> pd.DataFrame:
-        """Return the documents of one query as a model ranks them, best first. For a recipe, use its first repeat.
+        """Return the documents of one query as a model, or its first repeat, ranks them, best first.
 
         Parameters
         ----------

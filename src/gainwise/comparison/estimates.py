@@ -1,6 +1,6 @@
 """Means of per-query values, their standard errors, and the variance between repeats.
 
-Queries, or clusters of queries, are a random sample. Models are fixed, or recipes with a sample of repeats.
+Queries, or clusters of queries, are a random sample. Models are fixed, or configurations with a sample of repeats.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Estimate:
     majority : int
         Least number of units with more than half of the weight.
     repeats : RepeatError or None
-        Error of the repeats of recipes. None if all models are fixed.
+        Error of the repeats of configurations. None if all models are fixed.
     """
 
     mean: Floats
@@ -166,7 +166,7 @@ def estimate(panel: Panel, widths: Floats | None = None, *, joint: bool = True, 
     With shares wᵢ of the weight, the mean is μ = Σ wᵢxᵢ, and its covariance S = Σ aᵢ (xᵢ − μ)(xᵢ − μ)ᵀ with a = w²/(1 −
     w), which is unbiased for equal variances (CR2, Bell & McCaffrey 2002). With equal weights, it is the sample
     covariance over n. For clusters of queries, wᵢ is the share of a cluster and xᵢ its weighted mean. Repeats of
-    recipes add their variance, see `estimate_repeat_error`.
+    configurations add their variance, see `estimate_repeat_error`.
 
     `widths` are those of the result, by default infinite. If `joint` is False, `root` is empty, which saves time if no
     draws are needed. If `pairs` is False and all models are fixed, only the means and their errors are estimated, and
@@ -433,7 +433,7 @@ def sum_powers(rows: Floats) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True)
 class RepeatError:
-    """Error of means because of the repeats of recipes.
+    """Error of means because of the repeats of configurations.
 
     Attributes
     ----------
@@ -460,7 +460,7 @@ class RepeatError:
 
     @property
     def are_enough(self) -> bool:
-        """Whether every recipe has enough repeats for statements about several models."""
+        """Whether every configuration has enough repeats for statements about several models."""
         return bool((self.counts[self.counts > 0] >= FEW_REPEATS).all())
 
     def select(self, row: int) -> RepeatError:
@@ -479,11 +479,11 @@ def compute_repeat_means(panel: Panel, model: int) -> Floats:
 def estimate_repeat_error(
     panel: Panel, query_error: Floats, query_mean_error: Floats, duplicate_of: Integers, tolerance: Floats
 ) -> RepeatError:
-    """Return the error of means because of repeats, if some models are recipes.
+    """Return the error of means because of repeats, if some models are configurations.
 
     The covariance of all means is Q + S. Q is that of the values by query averaged over repeats, as for fixed models. S
-    has one block per recipe, the covariance of the means of its repeats over R. Both contain the interaction of query
-    and repeat, so the sum is conservative. Two models that never differ share their repeat effect.
+    has one block per configuration, the covariance of the means of its repeats over R. Both contain the interaction of
+    query and repeat, so the sum is conservative. Two models that never differ share their repeat effect.
     """
     counts = np.array(panel.repeat_counts)
     metrics, models = query_mean_error.shape
@@ -524,16 +524,16 @@ def draw_repeat_errors(
 
 @dataclass(frozen=True)
 class VarianceComponents:
-    """Variance of the difference of two recipes by source, under one metric, as standard deviations.
+    """Variance of the difference of two configurations by source, under one metric, as standard deviations.
 
     Attributes
     ----------
     query : float
-        Of the difference of two recipes between queries, each averaged over all repeats. More queries reduce it.
+        Of the difference of two configurations between queries, each averaged over all repeats. More queries reduce it.
     repeat : float
-        Of the mean of a recipe between repeats. Only more repeats reduce it.
+        Of the mean of a configuration between repeats. Only more repeats reduce it.
     query_repeat : float
-        Of the remaining variation of a recipe between repeats and queries. More of either reduce it.
+        Of the remaining variation of a configuration between repeats and queries. More of either reduce it.
 
     Examples
     --------
@@ -549,7 +549,7 @@ class VarianceComponents:
     query_repeat: float
 
     def error_of_difference(self, queries: int, repeats: int) -> float:
-        """Return the standard error of the difference of two recipes with this number of queries and repeats of each.
+        """Return the standard error of the difference of two configurations with these numbers of queries and repeats.
 
         √(2 repeat²/R + (query² + 2 query_repeat²/R)/n). That of the tests is larger, because they count the last part
         twice.
@@ -559,13 +559,14 @@ class VarianceComponents:
 
 
 def estimate_variance_components(panel: Panel, repeats: RepeatError | None) -> dict[str, VarianceComponents]:
-    """Estimate the variance components by the method of moments, averaged over all recipes and pairs of them.
+    """Estimate the variance components by the method of moments, averaged over all configurations and pairs of them.
 
     Let V be the variance of a mean over n queries (weights and clusters as in `estimate`). The interaction of query and
-    repeat of a recipe is n·V of its values without the means of queries and repeats, over R − 1. The component of
-    repeats is the variance of their means less V of that. The component of queries is n times the variance of the
-    difference of two recipes less their interactions over R. Negative estimates become 0. Pairs of a recipe and a fixed
-    model are used only if there is no pair of recipes. If all models are fixed, there are no components.
+    repeat of a configuration is n·V of its values without the means of queries and repeats, over R − 1. The component
+    of repeats is the variance of their means less V of that. The component of queries is n times the variance of the
+    difference of two configurations less their interactions over R. Negative estimates become 0. Pairs of a
+    configuration and a fixed model are used only if there is no pair of recipes. If all models are fixed, there are no
+    components.
     """
     if repeats is None:
         return {}
@@ -588,7 +589,7 @@ def estimate_variance_components(panel: Panel, repeats: RepeatError | None) -> d
 
 
 def compute_interactions(panel: Panel, model: int) -> Floats:
-    """Return the weighted values of a recipe without the means of its queries and repeats.
+    """Return the weighted values of a configuration without the means of its queries and repeats.
 
     For queries in clusters, they are summed within each. Shape (metrics, R, queries or clusters).
     """

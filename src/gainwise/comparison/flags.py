@@ -207,12 +207,12 @@ def _find_repeat_flags(panel: Panel, repeats: Sequence[Floats], estimated: Estim
 
 
 def find_outlying_repeats(panel: Panel) -> list[tuple[str, int]]:
-    """Return repeats whose mean is an outlier under some metric: names of recipes and numbers of repeats from 1.
+    """Return repeats whose mean is an outlier under some metric: names of configurations and numbers of repeats from 1.
 
-    The distance of a repeat from the mean of the other R − 1 repeats of its recipe, divided by the standard error by
-    these, has a t distribution with R − 2 degrees of freedom if repeats are normal. Other recipes may have another
-    variance and do not matter. A healthy set of repeats has an outlier with probability `OUTLIER_LEVEL` at most
-    (Bonferroni).
+    The distance of a repeat from the mean of the other R − 1 repeats of its configuration, divided by the standard
+    error by these, has a t distribution with R − 2 degrees of freedom if repeats are normal. Other configurations may
+    have another variance and do not matter. A healthy set of repeats has an outlier with probability `OUTLIER_LEVEL` at
+    most (Bonferroni).
     """
     outliers, tests = [], len(panel.metrics) * sum(panel.repeat_counts)
     for k, number in enumerate(panel.repeat_counts):
@@ -346,7 +346,7 @@ class UnjudgedDocuments:
         return [*sentences, f"Unjudged documents among those retrieved were {HANDLING[self.handling]}: {counts}."]
 
     def average_repeats(self, recipes: Mapping[str, Sequence[str]], models: Sequence[str]) -> UnjudgedDocuments:
-        """Return the mean shares and the total numbers of the repeats of each recipe."""
+        """Return the mean shares and the total numbers of the repeats of each configuration."""
         repeats = {model: recipes.get(model, [model]) for model in models}
 
         def add(numbers: Mapping[str, Any]) -> dict[str, Any]:

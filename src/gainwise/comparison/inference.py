@@ -124,9 +124,9 @@ def _find_terms(freedom: float) -> tuple[float, ...]:
 class BootstrapDraws:
     """Bootstrap draws of the errors of all means.
 
-    The standard error of fixed models is the same in every draw. The standard error of recipes is estimated from few
-    repeats, so every draw has the error that so few repeats would show in it (a studentized parametric bootstrap). The
-    standard error over few queries is estimated as well, so normal deviates are mapped to those of Student's
+    The standard error of fixed models is the same in every draw. The standard error of configurations is estimated from
+    few repeats, so every draw has the error that so few repeats would show in it (a studentized parametric bootstrap).
+    The standard error over few queries is estimated as well, so normal deviates are mapped to those of Student's
     distribution, see `map_to_t`. Both make the critical values as wide as necessary.
 
     Attributes

@@ -1,4 +1,4 @@
-"""Errors of the differences of two models by metric, and the probability that a test proves a claim.
+"""Errors of the differences of two models by metric, and the probability that a test shows a claim.
 
 The errors of two metrics are normal with a known correlation, so that tail probabilities are exact, also at the small
 levels of early looks. For more metrics, they are bounded by sums.

@@ -221,8 +221,8 @@ def adjust_p_values(bootstrap: BootstrapDraws) -> Floats:
     """Return two-sided p-values of all pairs and metrics, adjusted for their number, shape (metrics, pairs).
 
     They are those of the step-down max-T of Romano & Wolf (2005), or of the single step above `MAX_MODELS` models. The
-    interval of `bound_pairs` excludes 0 only if the p-value is at most its level. Rare pairs, and all pairs if a recipe
-    has few repeats, have the corrections of their bounds (Bonferroni).
+    interval of `bound_pairs` excludes 0 only if the p-value is at most its level. Rare pairs, and all pairs if a
+    configuration has few repeats, have the corrections of their bounds (Bonferroni).
 
     References
     ----------

@@ -22,17 +22,17 @@ from .._common.validation import (
 from .query_labels import read_clusters
 
 MIN_REPEATS = 3
-"""With fewer repeats, the variance of a recipe cannot be estimated."""
+"""With fewer repeats, the variance of a configuration cannot be estimated."""
 
 FEW_REPEATS = 5
-"""Recipes with fewer repeats are flagged."""
+"""Configurations with fewer repeats are flagged."""
 
 Vary: TypeAlias = Literal["seed", "queries"]
 Values: TypeAlias = ArrayLike | Sequence[ArrayLike]
 """Values of a metric: an array (queries, models) or (queries, models, repeats), or a list with one array per model."""
 
 Repeats: TypeAlias = Mapping[int, Mapping[str, Floats]]
-"""Repeats (queries, R) of the recipes by column and metric."""
+"""Repeats (queries, R) of the configurations by column and metric."""
 
 
 @dataclass(frozen=True)
@@ -204,11 +204,11 @@ def validate_primary(primary: Sequence[str] | None, metrics: Sequence[str]) -> t
 
 
 def validate_repeat_count(model: str, number: int, fix: str) -> None:
-    """Raise `ValueError` if a recipe has too few repeats. `fix` is how to pass a fixed model."""
+    """Raise `ValueError` if a configuration has too few repeats. `fix` is how to pass a fixed model."""
     if number < MIN_REPEATS:
         raise ValueError(
-            f"model {model!r} has {pluralize(number, 'repeat')}, but a recipe requires at least {MIN_REPEATS}, better "
-            f"{FEW_REPEATS}. For a fixed model, {fix}."
+            f"model {model!r} has {pluralize(number, 'repeat')}, but a configuration requires at least {MIN_REPEATS}, "
+            f"better {FEW_REPEATS}. For a fixed model, {fix}."
         )
 
 
@@ -273,7 +273,7 @@ def build_panel(
 
 
 def _add_repeats(panel: Panel, repeats: Sequence[Mapping[str, Floats] | None]) -> Panel:
-    """Return the panel with the repeats of each recipe, shape (metrics, queries, R). Values become their means."""
+    """Return the panel with the repeats of configurations, shape (metrics, queries, R). Values become their means."""
     sign = np.array([-1.0 if metric in panel.lower_is_better else 1.0 for metric in panel.metrics])
     parts = []
     for place, by_metric in enumerate(repeats):
@@ -293,7 +293,7 @@ def _name_table(metric: str) -> str:
 def read_tables(
     values: Mapping[str, Any], models: Sequence[str], **by_query: Any
 ) -> tuple[dict[str, Floats], dict[int, dict[str, Floats]]]:
-    """Return values by metric as arrays (queries, models), with the means of recipes, and the repeats of these.
+    """Return values by metric as arrays (queries, models), with the means of configurations, and the repeats of these.
 
     Frames must have the same order of models and queries as each other, as `models`, and as the arguments `by_query`.
     """
@@ -332,10 +332,10 @@ def _validate_order(tables: Mapping[str, Any], models: Sequence[str]) -> None:
 
 
 def _read_table(label: str, values: Any, models: Sequence[str]) -> tuple[Floats, dict[int, Floats]]:
-    """Return the values of one metric, shape (queries, models), and the repeats (queries, R) of recipes by column.
+    """Return the values of one metric, shape (queries, models), and repeats (queries, R) of configurations by column.
 
-    A list with an array of two dimensions contains one array per model: (queries, R) for a recipe and (queries,) for a
-    fixed model. Arrays of three dimensions have the shape (queries, models, R).
+    A list with an array of two dimensions contains one array per model: (queries, R) for a configuration and (queries,)
+    for a fixed model. Arrays of three dimensions have the shape (queries, models, R).
     """
     repeats: dict[int, Floats] = {}
     if isinstance(values, list | tuple) and any(getattr(part, "ndim", 0) == 2 for part in values):

@@ -38,7 +38,7 @@ DEFAULT_REPEATS = (3, 5, 10)
 
 @dataclass(frozen=True)
 class PlannedRepeats:
-    """Number of queries required with this number of repeats of each recipe.
+    """Number of queries required with this number of repeats of each configuration.
 
     Attributes
     ----------
@@ -59,14 +59,14 @@ class PlannedRepeats:
 
 @dataclass(frozen=True, repr=False)
 class Plan(TextResult):
-    """Number of queries and repeats that prove a claim with the requested probability.
+    """Number of queries and repeats that are required to show a claim with the requested probability.
 
     `Comparison.plan` and `gainwise.plan` create it.
 
     Attributes
     ----------
     claim : {"genuine", "pair", "ship"}
-        Claim to prove. See `gainwise.plan`.
+        Claim to show. See `gainwise.plan`.
     difference : float
         True difference, in the unit of the metrics.
     power : float
@@ -158,7 +158,7 @@ class Plan(TextResult):
             "ship": f"that {second} can replace {first} (require {self.require.replace('_', '-')}), if {change} under "
             f"every metric ({pluralize(self.rivals - 1, 'candidate')}, margin {format_amount(self.margin)})",
         }[self.claim]
-        return f"The plan is to prove with probability {100 * self.power:g} %, at level {self.alpha:g}, {claim}."
+        return f"The plan is to show with probability {100 * self.power:g} %, at level {self.alpha:g}, {claim}."
 
     def _describe_needs(self) -> str:
         is_range = any(option.queries != option.queries_upper for option in self.options)
@@ -171,7 +171,7 @@ class Plan(TextResult):
                 return "This requires more than a billion queries."
             return f"This requires about {sizes[0]} queries{notes}."
         needs = [
-            f"{option.repeats} repeats of each recipe "
+            f"{option.repeats} repeats of each configuration "
             + (f"require about {size} queries" if size else "are not sufficient")
             for option, size in zip(self.options, sizes, strict=True)
         ]
@@ -195,25 +195,25 @@ def plan(
     require: Requirement = "gain",
     seed: int = 0,
 ) -> Plan:
-    """Estimate how many queries, and repeats of each recipe, prove a difference, from standard deviations.
+    """Estimate how many queries and repeats are required to show a difference, from standard deviations.
 
     `Comparison.plan` estimates the standard deviations from a sample.
 
     Parameters
     ----------
     difference : float
-        True difference to prove, above 0, in the unit of the metrics. For ``require="no_loss"``, above −`margin`.
+        True difference to show, above 0, in the unit of the metrics. For ``require="no_loss"``, above −`margin`.
     power : float, default 0.8
-        Probability to prove it, between 0 and 1.
+        Probability to show it, between 0 and 1.
     claim : {"genuine", "pair", "ship"}, default "genuine"
-        Claim to prove: no model is best under both metrics, one model is better than another under one metric, or a
+        Claim to show: no model is best under both metrics, one model is better than another under one metric, or a
         candidate ships (see `Comparison.against`).
     query : float
         Standard deviation of the difference of two models between queries.
     repeat : float, default 0.0
-        Standard deviation of the mean of a recipe between repeats. 0 for fixed models.
+        Standard deviation of the mean of a configuration between repeats. 0 for fixed models.
     query_repeat : float, default 0.0
-        Remaining standard deviation of the value of a recipe on a query between repeats.
+        Remaining standard deviation of the value of a configuration on a query between repeats.
     correlation : float, default 0.9
         Correlation of the two metrics.
     differing : float, default 1.0
@@ -221,7 +221,7 @@ def plan(
     models : int, default 2
         Number of models.
     repeats : int or sequence of int, optional
-        Number of repeats of each recipe, 3 or more. Defaults to 3, 5 and 10.
+        Number of repeats of each configuration, 3 or more. Defaults to 3, 5 and 10.
     require : {"gain", "no_loss"}, default "gain"
         Condition for ``"ship"``. See `Comparison.against`.
     alpha, margin, seed
@@ -242,7 +242,7 @@ def plan(
     For ``"genuine"``, one model is better than all others by `difference` under the first metric, another one under the
     second. For ``"ship"``, the candidate is better by `difference` under both. All else is equal. The variance
     2 · repeat² / R + (query² + 2 · query_repeat² / R) / n over n queries and R repeats, and the t distribution, give
-    the probability of a proof. With fewer than five repeats, ``"genuine"`` is never proven.
+    the probability to show the claim. With fewer than five repeats, ``"genuine"`` is never shown.
 
     Examples
     --------
@@ -261,7 +261,9 @@ def plan(
     correlation = validate_real("correlation", correlation, -1.0, 1.0)
     components = build_covariances(float(query), float(repeat), float(query_repeat), correlation, size)
     if repeats is not None and not components.recipes.any():
-        raise ValueError(f"repeats={repeats!r} requires recipes. Pass repeat or query_repeat, how much repeats differ.")
+        raise ValueError(
+            f"repeats={repeats!r} requires repeats that differ. Pass repeat or query_repeat, their standard deviations."
+        )
     request = Request(claim, difference, power, require, alpha, margin, seed)
     share = validate_real("differing", differing, 0.0, 1.0)
     if share == 0:
@@ -298,7 +300,7 @@ def plan_from_sample(
         raise ValueError(f"The difference of {names[0]} and {names[1]} does not vary. Pass two other models.")
     present = min((number for number in panel.repeat_counts if number), default=None)
     if repeats is not None and present is None:
-        raise ValueError(f"repeats={repeats!r} requires recipes, but the models are fixed. Use gainwise.plan.")
+        raise ValueError(f"repeats={repeats!r} requires models with repeats, but all are fixed. Use gainwise.plan.")
     planner = _Planner(request, components, pair, _resample_pilot(joint, pair, sample.seed))
     return planner.plan(names, panel.metrics, _read_repeats(repeats, present), (panel.queries, present))
 
@@ -447,7 +449,7 @@ class _Planner:
         return PlannedRepeats(repeats, queries, upper, self._compute_chance(queries or MAX_QUERIES, repeats))
 
     def _find_queries(self, repeats: int | None, variance: float, share: float) -> int | None:
-        """Return the number of queries that proves the claim with the requested probability, or None."""
+        """Return the number of queries that are required to show the claim with the requested probability, or None."""
         # Under weights or clusters, fewer degrees of freedom decide nothing.
         least = 1.0 if self.pilot.effective == 1 else (MIN_FREEDOM + 1) / self.pilot.effective
 
@@ -491,10 +493,11 @@ class _Planner:
         return errors, np.sqrt(np.diag(of_query / queries + by_model.sum(axis=0)))
 
     def _compute_difference_chance(self, queries: float, repeats: int) -> float:
-        """Return the probability to prove a difference of the pair, or that each is better under another metric.
+        """Return the probability to show a difference of the pair, or that each is better under another metric.
 
         The level is shared between all differences to a model (Bonferroni). Compared with simulated tests, the number
-        of queries is within 5 % for a pair of fixed models, 12 % for recipes, and 22 % for a genuine disagreement.
+        of queries is within 5 % for a pair of fixed models, 12 % for configurations, and 22 % for a genuine
+        disagreement.
         """
         is_pair, has_few = self.request.claim == "pair", self.components.recipes.any() and repeats < FEW_REPEATS
         if has_few and not is_pair:  # Such verdicts are unresolved.

@@ -20,7 +20,7 @@ Labels = dict[str, np.ndarray[Any, Any]]
 """Label of each query by column, text in arrays of shape (queries,)."""
 
 MAX_SEGMENTS = 50
-"""Limit for all columns together. With more segments, the level of each proves almost nothing."""
+"""Limit for all columns together. With more segments, the level of each detects almost nothing."""
 
 
 def validate_labels(segments: Any, ids: Any, judgments: Judgments | None = None) -> Labels:

@@ -50,7 +50,7 @@ class Rankings:
     judgments : Judgments
         The labels of the documents by query.
     scores : mapping of model to array, shape (documents,), or list of them
-        Scores in the order of the labels, without NaN. A recipe has one array per repeat.
+        Scores in the order of the labels, without NaN. A configuration has one array per repeat.
     counted : ndarray of bool, shape (queries,)
         Queries with a value under some metric.
     query_weights : ndarray, shape (queries,), optional

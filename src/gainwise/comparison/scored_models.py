@@ -33,7 +33,7 @@ class ScoredModels:
     judgments : Judgments
         The labels of the documents by query.
     scores : dict of column to ndarray, shape (documents,)
-        Scores in the order of the labels. Each repeat of a recipe has its own column.
+        Scores in the order of the labels. Each repeat of a configuration has its own column.
     recipes : dict of model to list of str
         The columns of each recipe.
     missing : dict of model to str
@@ -52,7 +52,7 @@ class ScoredModels:
     notes: tuple[str, ...] = ()
 
     def group(self, by_column: Mapping[str, Any]) -> dict[str, Any]:
-        """Return one entry per model, which is a list for a recipe."""
+        """Return one entry per model, which is a list for a configuration."""
         recipe_of = {column: name for name, columns in self.recipes.items() for column in columns}
         names = dict.fromkeys(recipe_of.get(column, column) for column in by_column)
         return {
@@ -76,7 +76,7 @@ def read_models(
     if baseline is not None and isinstance(models, Mapping):
         validate_baseline(baseline, list(models))  # Predictions may take long, so this error comes first.
     features = judgments.in_row_order("features", features)
-    if isinstance(iteration, Mapping):  # A recipe has one number for all its repeats.
+    if isinstance(iteration, Mapping):  # A configuration has one number for all its repeats.
         iteration = {repeat: number for name, number in iteration.items() for repeat in recipes.get(name, [name])}
     predictions, unreadable = read_predictions(columns, judgments, features, iteration, allow_incomplete)
     predictions, recipes, missing = _drop_missing(predictions, recipes, unreadable)
@@ -173,9 +173,9 @@ def read_query_columns(
 
 
 def expand_recipes(models: Any) -> tuple[Any, dict[str, list[str]]]:
-    """Return models with each repeat of a recipe as a separate model, and the names of the repeats by recipe.
+    """Return models with each repeat of a configuration as a separate model, and the names of repeats by configuration.
 
-    A recipe is a list of arrays of scores, paths, mappings or models. A list of numbers is an array of scores.
+    A configuration is a list of arrays of scores, paths, mappings or models. A list of numbers is an array of scores.
 
     >>> expand_recipes({"A": ["a1.csv", "a2.csv", "a3.csv"], "B": [0.5, 0.2]})[1]
     {'A': ['A, repeat 1', 'A, repeat 2', 'A, repeat 3']}
@@ -186,7 +186,7 @@ def expand_recipes(models: Any) -> tuple[Any, dict[str, list[str]]]:
     recipes: dict[str, list[str]] = {}
     for name, model in models.items():
         if isinstance(model, np.ndarray) and model.ndim == 2 and 1 not in model.shape:
-            fix = "For a recipe, pass a list of arrays, one per repeat."
+            fix = "For a configuration, pass a list of arrays, one per repeat."
             if model.shape[1:] == (2,):
                 fix = "Pass scores[:, 1] if they are the probabilities of two classes."
             raise ValueError(f"model {name!r}: scores must be one-dimensional, got shape {model.shape}. {fix}")
@@ -214,9 +214,9 @@ def _is_recipe(model: Any) -> bool:
 def _drop_missing(
     columns: Mapping[str, Any], recipes: Mapping[str, list[str]], unreadable: Mapping[str, str]
 ) -> tuple[dict[str, Any], dict[str, list[str]], dict[str, str]]:
-    """Return the columns and recipes of complete models, and the reason why each other model is missing.
+    """Return the columns and configurations of complete models, and the reason why each other model is missing.
 
-    A recipe with an unreadable repeat is missing.
+    A configuration with an unreadable repeat is missing.
     """
     recipe_of = {repeat: name for name, repeats in recipes.items() for repeat in repeats}
     missing = {
@@ -233,7 +233,7 @@ def _drop_missing(
 def _describe_predictions(
     predictions: Mapping[str, Prediction], recipes: Mapping[str, list[str]]
 ) -> tuple[dict[str, Iteration], tuple[str, ...]]:
-    """Return the rounds of each booster, and sentences about the rounds of recipes and the columns of features."""
+    """Return the rounds of each booster, and sentences about rounds of configurations and columns of features."""
     rounds = {name: each.iteration for name, each in predictions.items() if each.iteration is not None}
     of_recipes = tuple(
         f"The repeats of {name} predict with {join_names([rounds[repeat].size for repeat in repeats], most=10)}"

@@ -38,7 +38,7 @@ class Scope:
     clusters : int or None
         Number of clusters of queries. None if queries are independent.
     repeats : dict of model to int
-        Number of repeats of each recipe, 0 for a fixed model. Empty if all models are fixed.
+        Number of repeats of each configuration, 0 for a fixed model. Empty if all models are fixed.
     vary : {"seed", "queries"} or None
         What differs between repeats.
     lower_is_better : tuple of str

@@ -43,7 +43,7 @@ def find_contradictory_queries(
         - `contradiction strength`, the smaller of the two absolute differences times the relative weight of the query.
           Positive if the first metric prefers the first model.
         - `difference M` for both metrics, first model minus second,
-        - `labels X` for both models, the labels from rank 1 to the larger cutoff, of the first repeat for recipes,
+        - `labels X` for both models, the labels from rank 1 to the larger cutoff, of the first repeat,
         - `documents`, the number of judged documents,
         - `weight`.
 
@@ -132,8 +132,8 @@ def find_ranked_places(
 ) -> list[Integers]:
     """Return the indices of the documents of each query in `Judgments.by_query`, from rank 1 to the cutoff.
 
-    Documents of equal score are in the order of the input. Documents that were not retrieved are left out. A recipe is
-    ranked by its first repeat.
+    Documents of equal score are in the order of the input. Documents that were not retrieved are left out. A
+    configuration is ranked by its first repeat.
     """
     judgments = rankings.judgments
     scores = cast_scores(judgments.by_query(rankings.repeat_scores(model)[0]), by)

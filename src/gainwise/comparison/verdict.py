@@ -108,7 +108,7 @@ class Verdict(Settings, Scope, TextResult):
     searched : int or None
         Number of candidates of a search on these queries, if not all of them are compared.
     variance : dict of metric name to VarianceComponents
-        Variance of the difference of two recipes by source. Empty if all models are fixed.
+        Variance of the difference of two configurations by source. Empty if all models are fixed.
 
     queries, clusters, repeats, vary, lower_is_better
         Sample of queries and repeats. See `Scope`.
@@ -123,8 +123,8 @@ class Verdict(Settings, Scope, TextResult):
     Notes
     -----
     Queries, or clusters of queries, are the random sample. The verdict on fixed models does not cover retraining. The
-    verdict on recipes covers a further repeat, if no training failed. `p_value` is at most `alpha`, and `price_lower`
-    positive, exactly if the kind is ``"genuine"``. The page "Statistical methods" defines the tests.
+    verdict on configurations covers a further repeat, if no training failed. `p_value` is at most `alpha`, and
+    `price_lower` positive, exactly if the kind is ``"genuine"``. The page "Statistical methods" defines the tests.
 
     Examples
     --------
@@ -233,7 +233,7 @@ class Verdict(Settings, Scope, TextResult):
 
     @property
     def unit(self) -> str:
-        """What is compared: "run" for TREC runs, "recipe" if every model is a recipe, otherwise "model"."""
+        """What is compared: "run" for TREC runs, "configuration" if every model is one, otherwise "model"."""
         return name_unit(self.repeats) if self.unjudged is None else "run"
 
     @property
@@ -552,10 +552,10 @@ def describe_sample(clusters: int | None, repeats: Mapping[str, int], vary: Vary
     fewest, most = min(recipes.values()), max(recipes.values())
     times = f"{fewest} times" if fewest == most else f"{fewest} {'or' if most == fewest + 1 else 'to'} {most} times"
     if len(recipes) == 1:
-        subject = f"{next(iter(recipes))} is a recipe, trained {times}"
+        subject = f"{next(iter(recipes))} is a training configuration, trained {times}"
     else:
         names = "The models" if len(recipes) == len(repeats) else join_names(list(recipes))
-        subject = f"{names} are recipes, trained {times} each"
+        subject = f"{names} are training configurations, trained {times} each"
     coverage = {
         "seed": ". Another seed is covered, other training data are not",
         "queries": " on resampled training queries. Another seed and another such sample are covered, and all means "
@@ -580,7 +580,7 @@ def describe_kind(bounds: BoundKind) -> str:
 
 
 def describe_few_repeats(repeats: Mapping[str, int]) -> str:
-    """Return the sentence that some recipes have too few repeats, or an empty text.
+    """Return the sentence that some configurations have too few repeats, or an empty text.
 
     >>> describe_few_repeats({"A": 3, "B": 0, "C": 5})
     'A has 3 repeats. Statements about several models require 5.'
@@ -597,8 +597,8 @@ def describe_few_repeats(repeats: Mapping[str, int]) -> str:
 
 
 def name_unit(repeats: Mapping[str, int]) -> str:
-    """Return "recipe" if every model is a recipe, otherwise "model"."""
-    return "recipe" if repeats and all(repeats.values()) else "model"
+    """Return "configuration" if every model is a training configuration, otherwise "model"."""
+    return "configuration" if repeats and all(repeats.values()) else "model"
 
 
 def format_sample_size(queries: int, clusters: int | None) -> str:

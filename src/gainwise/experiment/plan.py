@@ -498,8 +498,8 @@ def find_stored_rounds(curves: Floats) -> list[int]:
 def compute_seed(candidate: Candidate, repeat: int) -> int:
     """Return the seed of a repeat. Repeat 0 has the seed of the candidate.
 
-    The seeds of different candidates differ, because repeats of two recipes are treated as independent. A seed does not
-    depend on the number of repeats, so you can add repeats later.
+    The seeds of different candidates differ, because repeats of two configurations are treated as independent. A seed
+    does not depend on the number of repeats, so you can add repeats later.
 
     Examples
     --------

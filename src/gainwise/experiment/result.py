@@ -96,9 +96,9 @@ class Selection(StrictModel):
 class ExperimentResult:
     """The result of an experiment, returned by `Experiment.run` and `Experiment.load`.
 
-    Candidates are compared at one round each, chosen on the validation set (see `compared`), or as recipes with several
-    repeats (`repeat_values`). `selected` is the candidate to deploy. `load_model`, `predict` and `refit` use it by
-    default. `choice_loss` and `stopping_loss` contain the cost of other choices.
+    Candidates are compared at one round each, chosen on the validation set (see `compared`), or as configurations with
+    several repeats (`repeat_values`). `selected` is the candidate to deploy. `load_model`, `predict` and `refit` use it
+    by default. `choice_loss` and `stopping_loss` contain the cost of other choices.
 
     Parameters
     ----------
@@ -776,7 +776,7 @@ class ExperimentResult:
 
 
 class _Scores(UserDict[str, Any]):
-    """The scores of every candidate, folds one after the other, read on access. A recipe has one array per repeat."""
+    """The scores of every candidate, folds one after the other, read on access. Repeats have one array each."""
 
     def __init__(self, trainings: Mapping[str, RepeatedTrainings], rounds: Mapping[Any, Sequence[int]]) -> None:
         super().__init__(trainings)
