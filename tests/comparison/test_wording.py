@@ -119,7 +119,7 @@ def values_of(first, second, queries=400, **options):
         ([0.5, 0.5004, 0.3], [0.5004, 0.5, 0.3], {}, "Safest 3 m0 0.003", "m0 or m1"),
         ([0.5, 0.5004], [0.5004, 0.5], {"margin": 0.02}, "Choose m0 0.003 0.02 95", "at most 0.02"),
         ([0.6, 0.5], [0.5, 0.6], {"margin": 0.05}, "m0 linear m1 exponential", "exceeds 0.05 0.006"),
-        ([0.6, 0.5], [0.5, 0.6], {"margin": 0.2}, "m0 linear m1 exponential", "within 0.2"),
+        ([0.6, 0.5], [0.5, 0.6], {"margin": 0.2}, "m0 linear m1 exponential", "at most 0.2"),
         ([0.6, 0.5], [0.6, 0.5], {"queries": 12}, "No choice yet 12 30", "m0"),
         ([0.5, 0.5001, 0.5002], [0.5002, 0.5001, 0.5], {}, "3 of 95", "m0 m1 m2"),
         ([0.5], [0.5], {}, "One model", ""),

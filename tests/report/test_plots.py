@@ -24,6 +24,7 @@ import gainwise as gw
 from gainwise._common.theme import DARK, LIGHT
 from gainwise.report.content import best_rounds
 from gainwise.report.plots import Picture, plot_curves
+from gainwise.report.plots.models import _wrap_headline
 
 pytestmark = pytest.mark.slow
 
@@ -54,6 +55,13 @@ def words(ax):
 
 def means(comparison):
     return {metric: comparison.values[metric].mean(axis=0) for metric in comparison.verdict.metrics}
+
+
+def test_lines_of_a_headline_have_all_its_words():
+    text = "Safest of 8: lambdarank, at worst 0.058 NDCG@10 (7.9 %) behind the best (95 %)."
+    for width in range(100, 700, 7):
+        lines = ["".join(part for _, part in line) for line in _wrap_headline(text, width)]
+        assert "".join(lines) == text, width
 
 
 @pytest.mark.parametrize(("models", "theme"), [(2, LIGHT), (30, DARK)])

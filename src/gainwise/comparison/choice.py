@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from .._common import cached_property
-from .._common.text import format_confidence, format_exact, join_names, round_bound, styled
+from .._common.text import format_confidence, format_exact, join_names, printable, round_bound, styled
+
+MAX_NAMED = 3
+"""Models that may be best and are named. More are counted, and the chart shows them."""
 
 
 class MetricLabel(NamedTuple):
@@ -95,6 +98,12 @@ class Choice:
     have_shares: bool = True
     obstacle: str = ""
 
+    @cached_property
+    def labels(self) -> tuple[MetricLabel, ...]:
+        """Names of the metrics for sentences, of one if all have the same values."""
+        labels = label_metrics(tuple(self.upper))
+        return labels[:1] if self.merged else labels
+
     def find_bound(self, model: str) -> float:
         """Return the upper bound of the larger regret of a model."""
         return max(bounds[model] for bounds in self.upper.values())
@@ -104,38 +113,63 @@ class Choice:
         """Whether the regret of the safe choice has an upper bound."""
         return math.isfinite(self.find_bound(self.safe))
 
-    @cached_property
-    def lead(self) -> float:
-        """Lower bound of the distance of the best model to the next under every metric.
+    @property
+    def is_within_margin(self) -> bool:
+        """Whether the safe choice is within the margin of the best."""
+        return self.is_bounded and self.find_bound(self.safe) <= self.margin
 
-        For each metric, it is below the bound of the next model, which is valid at half the level. The other half is
-        the probability that the best model is rejected.
+    @property
+    def is_undecided(self) -> bool:
+        """Whether the bounds recommend no model, although nothing else prevents a recommendation."""
+        is_narrowed = self.is_bounded and not self.margin and len(self.possible) < len(self.names)
+        return not self.obstacle and self.best is None and not self.is_within_margin and not is_narrowed
+
+    def find_lead(self, metric: str) -> float:
+        """Return the lower bound of the distance of the best model to the next.
+
+        It is below the bound of the next model, which is valid at half the level. The other half is the probability
+        that the best model is rejected.
         """
-        return min(lower[model] for lower in self.lower.values() for model in self.names if model != self.best)
+        return min(bound for model, bound in self.lower[metric].items() if model != self.best)
 
     @property
     def under(self) -> str:
         """The two metrics after a blank, such as " by linear and by exponential gain". Empty for a single number."""
-        labels = label_metrics(tuple(self.upper))
-        if len(labels) == 1 or self.merged:
-            return ""
-        return f" by {labels[0].short} and by {labels[1].long}"
+        return f" by {self.labels[0].short} and by {self.labels[1].long}" if len(self.labels) > 1 else ""
 
     @property
-    def measure(self) -> str:
-        """The measure of which the two metrics are variants after a blank, such as " NDCG@10", or an empty text."""
-        label = label_metrics(tuple(self.upper))[0]
-        return f" {name_family(label.name)}" if label.long != label.name else ""
+    def scope(self) -> str:
+        """The two metrics after a bound, if it does not name them."""
+        return f",{self.under}" if self.under and self.has_one_measure else ""
+
+    @property
+    def has_one_measure(self) -> bool:
+        """Whether the two metrics are variants of one measure. Otherwise their units may differ."""
+        return self.labels[0].long != self.labels[0].name
+
+    def _join_bounds(self, bounds: Mapping[str, float], *, up: bool) -> str:
+        """Return bounds with their measures: the weaker one of two variants, otherwise one bound for each metric."""
+        if self.has_one_measure:
+            weaker = (max if up else min)(bounds, key=bounds.__getitem__)
+            share = self._format_share(bounds) if up else ""
+            return f"{round_bound(bounds[weaker], up=up)} {name_family(weaker)}{share}"
+        parts = []
+        for label in self.labels:
+            share = self._format_share({label.name: bounds[label.name]}) if up else ""
+            parts.append(f"{round_bound(bounds[label.name], up=up)} {printable(label.name)}{share}")
+        return " and ".join(parts)
+
+    def _format_share(self, bounds: Mapping[str, float]) -> str:
+        """Return the largest share that upper bounds have of the best mean after a blank, or an empty text."""
+        if not self.have_shares or min(self.best_mean[metric] for metric in bounds) <= 0:
+            return ""
+        percent = max(100 * bound / self.best_mean[metric] for metric, bound in bounds.items())
+        places = 1 if percent < 10 else 0
+        return f" ({math.ceil(percent * 10**places - 1e-6) / 10**places:.{places}f} %)" if percent < 100 else ""
 
     def format_bound(self, model: str) -> str:
-        """Return the upper bound of the larger regret of a model, with the measure and the share of the best mean."""
-        bound, share = self.find_bound(model), ""
-        if self.have_shares and min(self.best_mean.values()) > 0:
-            percent = max(100 * self.upper[metric][model] / best for metric, best in self.best_mean.items())
-            if percent < 100:
-                places = 1 if percent < 10 else 0
-                share = f" ({math.ceil(percent * 10**places - 1e-6) / 10**places:.{places}f} %)"
-        return f"{round_bound(bound, up=True)}{self.measure}{share}"
+        """Return the upper bounds of the regrets of a model, with the measures and the shares of the best means."""
+        return self._join_bounds({metric: bounds[model] for metric, bounds in self.upper.items()}, up=True)
 
     def describe(self) -> str:
         """Return the model to choose or the safest one, if the queries do not show that the metrics disagree."""
@@ -146,18 +180,41 @@ class Choice:
             best = styled("b n", self.names[self.best])
             rest = f"the {total - 1} others" if total > 2 else self._name_other(self.best)
             subject = f"Run {best}" if self.unit == "run" else best
-            return f"{subject} is better than {rest}{self.under} ({level}): by at least {self._format_lead()}."
-        details = f"{f',{self.under}' if self.under else ''} ({level})"
-        if self.is_bounded and self.find_bound(self.safe) <= self.margin:
+            under = self.under if self.has_one_measure else ""
+            lead = self._join_bounds({metric: self.find_lead(metric) for metric in self.lower}, up=False)
+            return f"{subject} is better than {rest}{under} ({level}): by at least {lead}."
+        details = f"{self.scope} ({level})"
+        if self.is_within_margin:
             margin = f", within the margin of {format_exact(self.margin)}" if self.margin else ""
             choice = format_choice("Choose", self.names[self.safe])
             return f"{choice}: {self._describe_worst(self.safe)} behind the best of {total}{details}{margin}."
-        if self.is_bounded and not self.margin and len(self.possible) < total:
+        if not self.is_undecided:
             return f"Safest of {total}: {name}, {self._describe_worst(self.safe)} behind the best{details}."
-        text = f"No choice yet: {len(self.possible)} of {total} {self.unit}s may be best{self.under}."
+        subject = f"{len(self.possible)} of {total} {self.unit}s"
+        if len(self.possible) == 1:
+            subject = f"only {styled('b n', self.names[self.possible[0]])}"
+        text = f"No choice yet: {subject} may be best{self.under}."
         if not self.is_bounded:
             return text
-        return f"{text} {name}, the safest, may be up to {self.format_bound(self.safe)} behind ({level})."
+        margin = f", more than the margin of {format_exact(self.margin)}" if self.margin else ""
+        start = "It" if self.safe in self.possible and len(self.possible) == 1 else f"{name}, the safest,"
+        return f"{text} {start} may be up to {self.format_bound(self.safe)} behind ({level}){margin}."
+
+    def describe_possible(self, selected: str | None, detectable: str = "", evidence: str = "queries") -> Iterator[str]:
+        """Yield the models that may be best, and what to do if there are several.
+
+        They are not repeated if the first sentence has stated them. `detectable` is a sentence about small differences.
+        """
+        number, is_stated = len(self.possible), self.is_undecided and selected is None
+        subject = join_names([styled("n", self.names[model]) for model in self.possible], word="or")
+        if number > MAX_NAMED:
+            subject = f"{number} of {len(self.names)} {self.unit}s"
+        if not is_stated or 1 < number <= MAX_NAMED:
+            both = " by both metrics" if self.under else ""
+            yield f"{'Only ' if number == 1 else ''}{subject} may be best{both}."
+        if number > 1:
+            yield from filter(None, [detectable])
+            yield styled("b", f"Add {evidence}, not {self.unit}s.")
 
     def describe_identical(self, queries: int) -> str:
         """Return that all models have the same values, and the difference that remains possible."""
@@ -172,11 +229,10 @@ class Choice:
 
         The bounds do not include candidates that are not compared, so no model is recommended.
         """
-        labels = label_metrics(tuple(self.upper))
-        leaders = [styled("b n", self.names[winners[label.name]]) for label in labels]
+        leaders = [styled("b n", self.names[winners[label.name]]) for label in self.labels]
         text = leaders[0]
         if len(set(leaders)) > 1:
-            text = " and ".join(f"{leader} by {label.long}" for leader, label in zip(leaders, labels, strict=True))
+            text = " and ".join(f"{leader} by {label.long}" for leader, label in zip(leaders, self.labels, strict=True))
         return (
             f"Leading on the validation set: {text}, selected here from {searched:,} candidates. "
             "Confirm the choice on a test set."
@@ -192,7 +248,8 @@ class Choice:
         if not self.is_bounded:
             return ""
         name, level = styled("b n", self.names[self.safe]), format_confidence(self.alpha)
-        return f" Compromise: {name}, {self._describe_worst(self.safe)} behind the best by either ({level})."
+        either = " by either" if self.has_one_measure else ""
+        return f" Compromise: {name}, {self._describe_worst(self.safe)} behind the best{either} ({level})."
 
     def describe_selected(self, selected: str, searched: int | None = None) -> str:
         """Return whether the test set confirms a model that a validation set selected from `searched` candidates."""
@@ -205,7 +262,7 @@ class Choice:
                 f"The test set rules out {name}, which the validation set selected{among}: it is at least "
                 f"{round_bound(behind, up=False)} behind the best{by if self.under else ''} ({level})."
             )
-        details = f"{f',{self.under}' if self.under else ''} ({level})"
+        details = f"{self.scope} ({level})"
         choice = f"{format_choice('Choose', self.names[selected])}, selected on the validation set{among}"
         if selected == self.best:
             return f"{choice}: it is also the best of {len(self.names)} on the test set{details}."
@@ -225,7 +282,8 @@ class Choice:
             return
         if selected is None or selected == self.safe:
             return
-        yield f"The test set favors {styled('n', self.names[self.safe])}."
+        lead = f", which is better than every other {self.unit}" if self.best == self.safe else ""
+        yield f"The test set favors {styled('n', self.names[self.safe])}{lead}."
         if any(lower[selected] > 0 for lower in self.lower.values()):
             yield "To choose by the test set, confirm the choice on a new one."
             yield "A larger validation set or folds select more reliably."
@@ -233,9 +291,6 @@ class Choice:
     def _describe_worst(self, model: str) -> str:
         """Return "at worst" and the upper bound of the larger regret of a model, or "not" if it is 0."""
         return f"at worst {self.format_bound(model)}" if self.find_bound(model) else "not"
-
-    def _format_lead(self) -> str:
-        return f"{round_bound(self.lead, up=False)}{self.measure}"
 
     def _name_other(self, model: str) -> str:
         (other,) = set(self.names) - {model}

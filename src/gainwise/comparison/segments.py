@@ -65,7 +65,7 @@ class Segment:
         return self.verdict is not None and not self.verdict.shortage
 
 
-NO_CONTRAST = "In no segment is a model shown to be the best that is shown to be worse than another one elsewhere."
+NO_CONTRAST = "No model is shown to be best in one segment and worse than another model in a different segment."
 """Sentence if there are no contrasts."""
 
 

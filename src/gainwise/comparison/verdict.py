@@ -45,9 +45,6 @@ from .settings import Scope, Settings
 
 Kind: TypeAlias = Literal["genuine", "agree", "immaterial", "unresolved"]
 
-MAX_NAMED = 3
-"""Models that may be best and are named. More are counted, and the chart shows them."""
-
 SAMPLE = "The queries are the random sample and the models are fixed, so another training seed is not covered."
 """Sentence about fixed models."""
 
@@ -447,7 +444,8 @@ def describe_agreement(verdict: Verdict, names: Mapping[str, str]) -> str:
     if verdict.kind == "genuine":
         return f"{question} Yes: {_describe_conflict(verdict, names)}"
     if verdict.kind == "agree":
-        return f"{question} No: {names[verdict.winners[verdict.metrics[0]]]} is best by both."
+        level = format_confidence(verdict.alpha)
+        return f"{question} No: {names[verdict.winners[verdict.metrics[0]]]} is best by both ({level})."
     return f"{question} Not shown: {describe_possible(verdict)}"
 
 
@@ -472,7 +470,7 @@ def format_advice(verdict: Verdict, names: Mapping[str, str], selected: str | No
     elif verdict.searched is not None:
         parts = [choice.describe_uncovered(verdict.searched)]
     else:
-        parts = [*choice.describe_disagreement(selected), *_describe_kind(verdict, names)]
+        parts = [*choice.describe_disagreement(selected), *_describe_kind(verdict, choice, selected)]
         if not choice.is_bounded and not verdict.are_identical:
             parts.append(
                 "The losses have no bound, because models differ on few queries, by an unknown range (ranges=)."
@@ -482,31 +480,37 @@ def format_advice(verdict: Verdict, names: Mapping[str, str], selected: str | No
     return " ".join(parts)
 
 
-def _describe_kind(verdict: Verdict, names: Mapping[str, str]) -> Iterator[str]:
+def _describe_kind(verdict: Verdict, choice: Choice, selected: str | None) -> Iterator[str]:
     """Yield sentences about the kind of the verdict."""
-    both = "" if verdict.metrics_coincide else " by both metrics"
+    margin = f"the margin of {format_exact(verdict.margin)}"
+    within = f"Whichever metric you choose by, the loss is at most {margin}."
     if verdict.kind == "genuine":
-        p_value, least = format_p_value(verdict.p_value), round_bound(verdict.price_lower, up=False)
-        yield f"Any choice loses at least {least} by one of the two ({p_value.replace(' ', chr(0xA0))})."
-        if verdict.margin:
-            relation = "That is within" if verdict.within_margin else "It is open whether the loss exceeds"
-            yield f"{'That exceeds' if verdict.material else relation} the margin of {format_exact(verdict.margin)}."
+        p_value = format_p_value(verdict.p_value).replace(" ", "\xa0")
+        least = round_bound(verdict.price_lower, up=False)
+        is_close = verdict.material and least == round_bound(verdict.margin, up=False)
+        loss = f"more than {margin}" if is_close else f"at least {least}"
+        yield f"Any choice loses {loss} by one of the two ({p_value})."
+        if not verdict.margin or is_close:
+            return
+        if verdict.material:
+            yield f"That exceeds {margin}."
+        elif verdict.within_margin:
+            yield within
+        elif choice.is_within_margin:
+            yield f"The compromise is within {margin}."
+        else:
+            yield f"It is open whether the loss exceeds {margin}."
     elif verdict.kind == "agree":
-        yield _describe_distance(verdict)
+        yield from [_describe_distance(verdict)] if selected in (None, choice.best) else []
     elif verdict.kind == "immaterial":
-        yield f"Whichever metric you choose by, the loss is at most the margin of {format_exact(verdict.margin)}."
+        yield within
     elif not verdict.are_identical:
-        possible = [styled("n", names[model]) for model in verdict.common_best]
-        subject = join_names(possible, word="or")
-        if len(possible) > MAX_NAMED:
-            subject = f"{len(possible)} of {len(verdict.models)} {verdict.unit}s"
-        yield f"{'Only ' if len(possible) == 1 else ''}{subject} may be best{both}."
-        if len(possible) > 1 and math.isfinite(verdict.detectable):
+        detectable = ""
+        if math.isfinite(verdict.detectable):
             size = round_bound(verdict.detectable, up=True)
-            yield f"{pluralize(verdict.queries, 'query')} can show differences of about {size} or more."
-        if len(possible) > 1:
-            evidence = "queries and repeats" if verdict.repeats else "queries"
-            yield styled("b", f"Add {evidence}, not {verdict.unit}s.")
+            detectable = f"{pluralize(verdict.queries, 'query')} can show differences of about {size} or more."
+        evidence = "queries and repeats" if verdict.repeats else "queries"
+        yield from choice.describe_possible(selected, detectable, evidence)
 
 
 def _describe_distance(verdict: Verdict) -> str:

@@ -29,7 +29,6 @@ from .._common.text import (
 from ..comparison.baseline import describe_replacement, rank_candidates
 from ..comparison.choice import Choice, label_metrics, name_family
 from ..comparison.verdict import (
-    MAX_NAMED,
     describe_no_evidence,
     format_advice,
     format_headline,
@@ -359,22 +358,13 @@ def _decide(comparison: Comparison, choice: Choice) -> tuple[str, str, str | Non
         return choice.describe(), " ".join(choice.describe_disagreement(selected)), None
     if searched is not None and comparison._is_searched_here:
         return choice.describe_search(comparison.winners, searched), choice.describe_uncovered(searched), None
-    advice = " ".join([*choice.describe_disagreement(selected), *_describe_possible(choice)])
+    possible = choice.describe_possible(selected) if choice.best is None else ()
+    advice = " ".join([*choice.describe_disagreement(selected), *possible])
     if selected is not None:
         return choice.describe_selected(selected, searched), advice, selected
     if comparison._are_identical and choice.best is None:
         return choice.describe_identical(comparison.counts.any), "", None
     return choice.describe(), advice, choice.safe if choice.is_bounded or choice.best else None
-
-
-def _describe_possible(choice: Choice) -> list[str]:
-    """Return the models that may be best under a single metric, and what to do if there are several."""
-    if choice.best is not None:
-        return []
-    subject = join_names([styled("n", choice.names[model]) for model in choice.possible], word="or")
-    if len(choice.possible) > MAX_NAMED:
-        subject = f"{len(choice.possible)} of {len(choice.names)} {choice.unit}s"
-    return [f"{subject} may be best.", styled("b", f"Add queries, not {choice.unit}s.")]
 
 
 def build_baseline_chart(
@@ -506,7 +496,8 @@ def _build_mark(result: BaselineComparison, decided: CandidateDecision, metric: 
     lower, upper = sorted((sign * decided.lower[metric], sign * decided.upper[metric]))
     value, possible = sign * decided.difference[metric], metric not in decided.excessive_losses
     if math.isfinite(lower) and math.isfinite(upper):
-        state = "not shown to be worse" if possible else "shown to be worse"
+        state = "shown to be worse" if not possible else "not shown to be worse"
+        state += f" by more than the margin of {result.format_margin(metric)}" if result.margins[metric] else ""
         bounds = f"interval {format_interval(lower, upper)}; {state}"
     else:
         bounds = "without bounds"

@@ -273,8 +273,8 @@ def _write_markdown(content: Content, full: bool) -> Iterator[str]:
     for section in build_sections(content):
         yield f"\n#### {escape_markdown(section.title)}\n\n{escape_markdown(as_text(section.text))}"
     for detail in details:
-        yield f"\n#### {detail.title}\n"
-        yield "\n\n".join(map(escape_markdown, detail.sentences))
+        yield f"\n#### {detail.title}" + ("\n" if detail.sentences else "")
+        yield from ["\n\n".join(map(escape_markdown, detail.sentences))] if detail.sentences else []
         for table in detail.tables:
             yield from _write_table(table, None if full else MAX_MARKDOWN_ROWS)
         yield from (f"- **{escape_markdown(term)}**: {escape_markdown(meaning)}" for term, meaning in detail.terms)

@@ -204,10 +204,7 @@ def build_queries_section(content: Content, max_queries: int) -> Section | None:
     if queries is None:
         return None
     total, number = pluralize(len(queries.preferences.queries), "query"), queries.contradictory
-    text = (
-        f"On {number:,} of {total} the two metrics prefer different models. The strongest come first. They are not "
-        "typical, the random sample is."
-    )
+    text = f"On {number:,} of {total} the two metrics prefer different models."
     if content.merged:
         text = "The queries with the largest differences, and a random sample."
     elif not number:
@@ -215,6 +212,7 @@ def build_queries_section(content: Content, max_queries: int) -> Section | None:
     upper, lower = label_metrics(content.comparison.verdict.metrics)
     note = "Grades from rank 1 on, stronger shades are higher, a dot is grade 0. Bars: the difference on this query"
     note += "." if content.merged else f", by {upper.short} above and by {lower.short} below."
+    note += " The strongest come first. They are not typical, unlike the random sample." if number else ""
     if any(content.comparison.verdict.repeats.get(model) for model in queries.pair[:2]):
         note += " Rankings are those of a recipe's first repeat, bars those of the mean of all its repeats."
     return Section("queries", "Which queries", text, partial(_draw_queries, content, queries, max_queries), note)

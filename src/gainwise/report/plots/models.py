@@ -120,7 +120,8 @@ def _wrap_headline(text: str, width: float) -> list[list[tuple[str, str]]]:
             word.append((style, token))
             if token[-1].isspace():
                 line, word = _append_word(lines, line, word, width), []
-    return [*lines, _append_word(lines, line, word, width)]
+    last = _append_word(lines, line, word, width)  # may add to `lines`
+    return [*lines, last]
 
 
 def _append_word(
