@@ -12,7 +12,7 @@
 # make package    the wheel and the sdist, and the tests of the unpacked sdist
 # make mutants    mutation testing with a tenth of all mutants. Or MUTANTS=1.0
 # make notebooks  run the notebooks
-# make docs       build the documentation
+# make docs       run all blocks of the documentation, and build it
 # make calibration  error rates on simulated populations: research/calibration/CALIBRATION.md and CLAIMS.md, many hours
 # make studies    studies of real data, if DATA has them (see CONTRIBUTING.md). Stores features and values in CACHE
 # make bench      times compared with built-in metrics and other packages: research/benchmarks/RESULTS.md
@@ -107,7 +107,8 @@ mutants: .venv/mutants
 notebooks: .venv/developer
 	$(RUN) -m pytest -n 2 --nbmake notebooks
 
-docs: .venv/docs
+docs: .venv/developer .venv/docs
+	$(TEST) -m 'nightly or not nightly' tests/test_docs_blocks.py
 	$(RUN) -m sphinx -W --keep-going -b html docs docs/_build/html
 
 calibration: .venv/developer

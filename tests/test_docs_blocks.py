@@ -41,6 +41,8 @@ DISTRIBUTIONS = {"optuna_integration": "optuna-integration"}
 COMMANDS = {"gainwise": f'{sys.executable} -m gainwise "$@"', "python": f'{sys.executable} "$@"', "pip": "true"}
 MARK = "=== output of block {} ==="
 PAGE_IDS = [str(page.relative_to(ROOT)) for page in PAGES]
+FIRST_PAGES = ("README.md", "index.md", "your_data.md", "lightgbm.md", "gate.md")
+"""The pages that `make test` runs. `make docs` runs all."""
 
 
 def read_blocks(page):
@@ -110,7 +112,11 @@ def pattern_of(shown):
     return ".*?".join(re.escape(word) for word in words)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=PAGE_IDS)
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=() if page.name in FIRST_PAGES else pytest.mark.nightly) for page in PAGES],
+    ids=PAGE_IDS,
+)
 def test_blocks_run_in_page_order(page, run_page):
     blocks = read_blocks(page)
     modules = {name for language, code, _ in blocks if language == "python" for name in imported_modules(code)}
