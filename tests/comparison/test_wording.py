@@ -164,3 +164,13 @@ def test_bounds_in_the_advice_are_rounded_to_the_safe_side():
     most, least = (float(re.search(rf"at {word} (0\.\d+)", text)[1]) for word in ("worst", "least"))
     assert 0 <= most - found.verdict.safe_regret_upper < 0.001
     assert 0 <= found.verdict.price_lower - least < 0.001
+
+
+@pytest.mark.parametrize("unit", [0.1, 100.0])
+def test_each_of_two_unlike_metrics_has_its_own_bound(unit):
+    values = np.random.default_rng(0).random((200, 3))
+    verdict = gw.Comparison({"ndcg": values, "revenue": unit * values}, ["a", "b", "c"], draws=200).verdict
+    stated = re.search(r"up to (\S+) ndcg \(.*?\) and (\S+) revenue \(.*?\) behind", verdict.text)
+    for metric, bound in zip(verdict.metrics, stated.groups(), strict=True):
+        assert float(bound) == pytest.approx(verdict.regrets_upper[metric][verdict.safe_choice], abs=0.001)
+        assert float(bound) >= verdict.regrets_upper[metric][verdict.safe_choice]

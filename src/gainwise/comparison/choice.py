@@ -282,8 +282,10 @@ class Choice:
             return
         if selected is None or selected == self.safe:
             return
-        lead = f", which is better than every other {self.unit}" if self.best == self.safe else ""
-        yield f"The test set favors {styled('n', self.names[self.safe])}{lead}."
+        favored = styled("n", self.names[self.safe])
+        yield f"The test set favors {favored}."
+        if self.best == self.safe:
+            yield f"{favored} is better than every other {self.unit} ({format_confidence(self.alpha)})."
         if any(lower[selected] > 0 for lower in self.lower.values()):
             yield "To choose by the test set, confirm the choice on a new one."
             yield "A larger validation set or folds select more reliably."

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.legend_handler import HandlerTuple
 from matplotlib.patches import Patch, Rectangle
+from matplotlib.transforms import ScaledTranslation
 
 from ..._common.names import split_names
 from ..._common.text import MINUS, format_difference, format_size, pluralize, printable
@@ -86,7 +87,7 @@ def plot_attribution(
     first, second = (labels[name] for name in attribution.models)
     numbers, key = number_long_names(labels, attribution.models, 72 * column_width(ax))
     _label_sides(ax, colors, (0, -0.66), *(numbers[name] for name in attribution.models[::-1]), size=9, va="center")
-    _draw_band_legend(ax, colors, metrics, list(map(str, blocks[metrics[0]].columns)))
+    _draw_band_legend(ax, colors, metrics, list(map(str, blocks[metrics[0]].columns)), 0.42 + 0.17 * key.count("\n"))
     note = f"contribution of a grade to {f' {MINUS} '.join(numbers[name] for name in attribution.models)}"
     note += f" (reversed for a loss){key}" if attribution.lower_is_better else key
     totals = {metric: format_difference(float(block.to_numpy().sum())) for metric, block in blocks.items()}
@@ -122,7 +123,8 @@ def _stack_pieces(ax: Axes, colors: Theme, y: float, pieces: Floats, look: Look,
                     weight=weight)  # fmt: skip
 
 
-def _draw_band_legend(ax: Axes, colors: Theme, metrics: Sequence[str], bands: Sequence[str]) -> None:
+def _draw_band_legend(ax: Axes, colors: Theme, metrics: Sequence[str], bands: Sequence[str], below: float) -> None:
+    """Draw the legend of metrics and ranks some inches below the axes."""
     metric_colors = [look.color for look in looks(colors)[: len(metrics)]]
     handles: list[Any] = [Patch(facecolor=color) for color in metric_colors]
     labels = [*metrics]
@@ -131,8 +133,9 @@ def _draw_band_legend(ax: Axes, colors: Theme, metrics: Sequence[str], bands: Se
         handles.append(tuple(Patch(facecolor=shade) for shade in shades))
         labels.append(f"rank {band}{' and beyond' if len(bands) > len(STRENGTHS) == place else ''}")
     columns = 6 if column_width(ax) > 6.5 else 3
-    draw_legend_below(ax, colors, 0.42 / (0.44 * len(ax.get_yticks())), handles=handles, labels=labels, ncols=columns,
-                      handlelength=1.4, handletextpad=0.4, columnspacing=1.1,
+    shifted = ax.transAxes + ScaledTranslation(0, -below, ax.figure.dpi_scale_trans)
+    draw_legend_below(ax, colors, bbox_to_anchor=(0.5, 0), bbox_transform=shifted, handles=handles, labels=labels,
+                      ncols=columns, handlelength=1.4, handletextpad=0.4, columnspacing=1.1,
                       handler_map={tuple: HandlerTuple(None, pad=0)})  # fmt: skip
 
 
