@@ -14,6 +14,7 @@ import gainwise as gw
 from gainwise import Comparison
 from gainwise.comparison.betting import bound_mean, compute_digests, order_queries
 from gainwise.comparison.looks import compute_boundaries, compute_spending
+from gainwise.report.exports import build_gate_markdown
 
 pytestmark = pytest.mark.slow
 
@@ -350,3 +351,18 @@ def test_reports_show_guards_and_segments_in_units_of_the_margins(tmp_path):
     assert "revenue where device is 1" in page
     with pytest.raises(ValueError, match="from another comparison"):
         compared(differences + 0.01, np.arange(900) % 2).to_markdown(baseline=found)
+
+
+def test_only_a_shown_gain_improves():
+    """The first metric improves at its own level, but not at that of both together, so no gain is shown."""
+    differences = correlated(np.random.default_rng(16), 800, 2, correlation=0)
+    error = differences.std(axis=0, ddof=1) / np.sqrt(800)
+    differences += [2.1, -0.5] * error - differences.mean(axis=0)
+    found = compared(differences).against("old", 0.05)
+    (candidate,) = found.candidates
+    assert candidate.at_least[LINEAR] > 0 > candidate.gain_at_least[LINEAR]
+    page = build_gate_markdown(found, "new")
+    assert "no gain is shown" in page
+    assert "improves" not in page
+    differences += [1.0, 0.0] * error
+    assert "| improves |" in build_gate_markdown(compared(differences).against("old", 0.05), "new")

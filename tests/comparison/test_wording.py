@@ -164,3 +164,17 @@ def test_bounds_in_the_advice_are_rounded_to_the_safe_side():
     most, least = (float(re.search(rf"at {word} (0\.\d+)", text)[1]) for word in ("worst", "least"))
     assert 0 <= most - found.verdict.safe_regret_upper < 0.001
     assert 0 <= found.verdict.price_lower - least < 0.001
+
+
+@pytest.mark.parametrize(("size", "percentages"), [(0.01, 2), (0.9, 1)])
+def test_a_percentage_before_the_confidence_is_a_small_share(size, percentages):
+    """A bound of half the best mean or more has no share, which would look like the confidence, "(95 %)"."""
+    rng = np.random.default_rng(0)
+    old = rng.uniform(0.3, 0.6, 40)
+    table = np.stack([old, old + rng.choice([-1, 1], 40) * size], axis=1)
+    verdict = gw.Comparison({"ndcg_linear@10": table, "ndcg_exp@10": table}, ["A", "B"], margin=0.001).verdict
+    share = verdict.safe_regret_upper / max(verdict.means["ndcg_linear@10"].values())
+    assert (share < 0.5) == (percentages == 2)
+    headline = verdict.text.partition(" behind (95 %).")[0]
+    assert "may be up to" in headline
+    assert headline.count("%") + 1 == percentages

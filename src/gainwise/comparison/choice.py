@@ -132,7 +132,7 @@ class Choice:
         bound, share = self.find_bound(model), ""
         if self.have_shares and min(self.best_mean.values()) > 0:
             percent = max(100 * self.upper[metric][model] / best for metric, best in self.best_mean.items())
-            if percent < 100:
+            if percent < 50:  # Larger shares are not informative, and look like the confidence that follows.
                 places = 1 if percent < 10 else 0
                 share = f" ({math.ceil(percent * 10**places - 1e-6) / 10**places:.{places}f} %)"
         return f"{round_bound(bound, up=True)}{self.measure}{share}"

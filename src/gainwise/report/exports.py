@@ -304,7 +304,7 @@ def build_gate_markdown(result: BaselineComparison, candidate: str) -> str:
     return "\n".join(
         [
             f"### {escape_markdown(printable(as_text(format_decision(result, decided, names))))}",
-            *_write_table(Table(printable(caption), list_change_columns(result, shown))),
+            *_write_table(Table(printable(caption), list_change_columns(result, decided, shown))),
             f"\n{escape_markdown(printable(' '.join(sentences)))}".rstrip(),
         ]
     )
