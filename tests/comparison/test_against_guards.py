@@ -210,6 +210,26 @@ class TestSegments:
         changes = found.changes().query("segment == 'device is b'").set_index("metric")
         assert changes["at_least"].to_dict() == pytest.approx(alone.at_least)
 
+    @pytest.mark.parametrize(
+        ("options", "reason"),
+        [
+            ({"clusters": np.arange(500) // 8}, "The segment has 13 clusters, and a decision requires 30."),
+            ({"weights": np.where(np.arange(500) < 2, 100, 1)}, "2 queries carry more than half of the weight"),
+        ],
+        ids=["clusters", "weights"],
+    )
+    def test_too_few_clusters_and_unequal_weights_of_a_segment_are_the_reason(self, options, reason):
+        """All 100 queries of the segment differ."""
+        differences = correlated(np.random.default_rng(17), 500, 2) + 0.05
+        comparison = compared(differences, np.where(np.arange(500) < 100, "a", "b"), **options)
+        found = comparison.against("old", 0.05, segments="device")
+        change = next(change for change in found.candidates[0].changes if change.segment == "device is a")
+        assert (change.queries, change.least, found.decisions["new"]) == (100, None, "undecided")
+        assert change.shortage.startswith(reason)
+        if "clusters" in options:
+            assert f"where device is a has no bound. {reason}" in found.sentence("new")
+        assert "of its queries differ" not in found.sentence("new")
+
     def test_a_loss_in_one_segment_is_stated(self):
         differences = correlated(np.random.default_rng(8), 900, 2) + 0.03
         kinds = np.where(np.arange(900) < 300, "phone", "desktop")
@@ -366,3 +386,10 @@ def test_only_a_shown_gain_improves():
     assert "improves" not in page
     differences += [1.0, 0.0] * error
     assert "| improves |" in build_gate_markdown(compared(differences).against("old", 0.05), "new")
+
+
+def test_markdown_has_metrics_with_the_same_values():
+    page = build_gate_markdown(
+        compared(np.repeat(correlated(np.random.default_rng(18), 400, 1), 2, 1)).against("old"), "new"
+    )
+    assert page.count("| ndcg\\_") == 2

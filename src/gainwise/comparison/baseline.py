@@ -105,7 +105,10 @@ class Change(NamedTuple):
     queries : int
         Number of queries.
     least : int or None
-        Least number of queries that can exclude a loss beyond the margin. None if there are enough differing queries.
+        Least number of queries that can exclude a loss beyond the margin. None if there are enough differing queries,
+        and for clusters of queries.
+    shortage : str
+        Sentence about too few queries, clusters or degrees of freedom for any bound, or an empty text.
     difference : float
         Mean of the candidate minus mean of the baseline in the unit of the metric.
     at_least, at_most : float
@@ -122,6 +125,7 @@ class Change(NamedTuple):
     at_least: float
     at_most: float
     margin: float
+    shortage: str = ""
 
     @property
     def status(self) -> Literal["loss", "within", "open"]:
@@ -666,10 +670,9 @@ class _Sentence:
         """Return why nothing is known about all queries or about a segment after a blank."""
         if not change.segment:
             return f" {self.result.shortage}".rstrip()
-        if change.least is None:
-            return ""
-        if change.queries >= change.least:
-            return f" Fewer than {MIN_QUERIES} of its queries differ."
+        if change.least is None or change.queries >= change.least:
+            few = "" if change.least is None else f"Fewer than {MIN_QUERIES} of its queries differ."
+            return f" {change.shortage or few}".rstrip()
         return f" It has {pluralize(change.queries, 'query')}, and needs {change.least:,} or more."
 
     @property
@@ -850,10 +853,11 @@ def _list_changes(part: Part, bounds: OneSided, test: _Test, b: int, c: int) -> 
             difference = float(panel.in_unit(metric, pair.difference[row]))
             own = pair.take(slice(row, row + 1))
             least = find_size_without_losses(own, part.level, np.array([margin])) or MIN_QUERIES
-        is_rare = part.places is None and (pair is None or bool(pair.is_rare[row]))
+        has_least = part.places is None and panel.clusters is None and (pair is None or bool(pair.is_rare[row]))
         at_least, at_most = float(bounds.at_least[row]), float(bounds.at_most[row])
+        least_queries = least if has_least else None
         yield Change(
-            metric, part.name, panel.queries, least if is_rare else None, difference, at_least, at_most, margin
+            metric, part.name, panel.queries, least_queries, difference, at_least, at_most, margin, part.shortage
         )
 
 

@@ -219,6 +219,14 @@ class Part:
         return self.estimated is not None and self.estimated.decides
 
     @property
+    def shortage(self) -> str:
+        """Sentence about why asymptotic bounds have no value, or an empty text."""
+        if self.places is not None or self.estimated is None:
+            return ""
+        text = self.estimated.shortage
+        return text.replace("The sample", "The segment") if self.column else text
+
+    @property
     def name(self) -> str:
         """Name of the segment, such as "device is tablet", or an empty text."""
         return name_segment(self.column, self.label) if self.column else ""
