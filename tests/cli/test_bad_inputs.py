@@ -124,6 +124,7 @@ DECISIONS = [
     BadCall(f"{GATE} no.npy", "'no.npy'", "no file", 2),
     BadCall(f"{GATE} better.npy -m my_metric", "'my_metric'", "--import"),
     BadCall(f"{GATE} better.npy --looks 200,300", "120 queries", "first planned look"),
+    BadCall(f"{GATE} better.npy -m map=0.1 --margin 0.2", "--margin 0.2", "no effect"),
     BadCall(f"{GATE} better.npy --earlier labels.npy", "'labels.npy'", "JSON file"),
     BadCall(f"{VARIANCE} --require no-loss", "--require", "without --claim ship"),
     BadCall(PLAN, "--data", "exactly one of"),

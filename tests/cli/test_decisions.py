@@ -59,6 +59,20 @@ def test_looks_and_requirements_are_those_of_against(files, tmp_path):
     assert (again["looks"], again["earlier"], again["history"]) == ([120, 240], [], [])
 
 
+def test_the_decision_of_an_earlier_look_counts(files, tmp_path):
+    """A candidate that an earlier look has shipped exits with 0, although this look shows a loss."""
+    call = f"{JUDGED} --candidate worse.npy --margin 0.002 --looks 60,120 --json -"
+    now = json.loads(output_of(call, code=CODES["do not ship"]))
+    record = tmp_path / "first.json"
+    record.write_text(json.dumps({**now, "queries": 60, "earlier": [], "decision": "ship"}))
+    again = json.loads(output_of(f"{call} --earlier {record}", code=CODES["ship"]))
+    assert (again["decision"], again["exit_code"], again["excessive_losses"]) == ("ship", 0, METRICS)
+    first = "An earlier look has decided: ship worse. The first decision counts."
+    assert again["sentence"].startswith(first)
+    page = output_of(f"{call[:-2]} {tmp_path / 'again.json'} --earlier {record} --markdown", code=CODES["ship"])
+    assert page.startswith(f"### {first}")
+
+
 class TestGuards:
     """Margins by metric, segments and Markdown."""
 

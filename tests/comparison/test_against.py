@@ -270,7 +270,7 @@ class TestLooks:
         for queries in (2000, 4000):
             later = self.look(queries, earlier=record, **rule)
             assert later.earlier_decisions == {"b": "ship"}
-            assert "An earlier look has already decided: ship. The first decision counts." in later.sentence("b")
+            assert "An earlier look has decided: ship b. The first decision counts." in later.sentence("b")
             record = later.to_dict()
 
 

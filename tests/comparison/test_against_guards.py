@@ -14,6 +14,7 @@ import gainwise as gw
 from gainwise import Comparison
 from gainwise.comparison.betting import bound_mean, compute_digests, order_queries
 from gainwise.comparison.looks import compute_boundaries, compute_spending
+from gainwise.report.exports import build_gate_markdown
 
 pytestmark = pytest.mark.slow
 
@@ -209,6 +210,26 @@ class TestSegments:
         changes = found.changes().query("segment == 'device is b'").set_index("metric")
         assert changes["at_least"].to_dict() == pytest.approx(alone.at_least)
 
+    @pytest.mark.parametrize(
+        ("options", "reason"),
+        [
+            ({"clusters": np.arange(500) // 8}, "The segment has 13 clusters, and a decision requires 30."),
+            ({"weights": np.where(np.arange(500) < 2, 100, 1)}, "2 queries carry more than half of the weight"),
+        ],
+        ids=["clusters", "weights"],
+    )
+    def test_too_few_clusters_and_unequal_weights_of_a_segment_are_the_reason(self, options, reason):
+        """All 100 queries of the segment differ."""
+        differences = correlated(np.random.default_rng(17), 500, 2) + 0.05
+        comparison = compared(differences, np.where(np.arange(500) < 100, "a", "b"), **options)
+        found = comparison.against("old", 0.05, segments="device")
+        change = next(change for change in found.candidates[0].changes if change.segment == "device is a")
+        assert (change.queries, change.least, found.decisions["new"]) == (100, None, "undecided")
+        assert change.shortage.startswith(reason)
+        if "clusters" in options:
+            assert f"where device is a has no bound. {reason}" in found.sentence("new")
+        assert "of its queries differ" not in found.sentence("new")
+
     def test_a_loss_in_one_segment_is_stated(self):
         differences = correlated(np.random.default_rng(8), 900, 2) + 0.03
         kinds = np.where(np.arange(900) < 300, "phone", "desktop")
@@ -350,3 +371,25 @@ def test_reports_show_guards_and_segments_in_units_of_the_margins(tmp_path):
     assert "revenue where device is 1" in page
     with pytest.raises(ValueError, match="from another comparison"):
         compared(differences + 0.01, np.arange(900) % 2).to_markdown(baseline=found)
+
+
+def test_only_a_shown_gain_improves():
+    """The first metric improves at its own level, but not at that of both together, so no gain is shown."""
+    differences = correlated(np.random.default_rng(16), 800, 2, correlation=0)
+    error = differences.std(axis=0, ddof=1) / np.sqrt(800)
+    differences += [2.1, -0.5] * error - differences.mean(axis=0)
+    found = compared(differences).against("old", 0.05)
+    (candidate,) = found.candidates
+    assert candidate.at_least[LINEAR] > 0 > candidate.gain_at_least[LINEAR]
+    page = build_gate_markdown(found, "new")
+    assert "no gain is shown" in page
+    assert "improves" not in page
+    differences += [1.0, 0.0] * error
+    assert "| improves |" in build_gate_markdown(compared(differences).against("old", 0.05), "new")
+
+
+def test_markdown_has_metrics_with_the_same_values():
+    page = build_gate_markdown(
+        compared(np.repeat(correlated(np.random.default_rng(18), 400, 1), 2, 1)).against("old"), "new"
+    )
+    assert page.count("| ndcg\\_") == 2

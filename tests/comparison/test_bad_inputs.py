@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import csr_matrix
 from sklearn.linear_model import LinearRegression
 from tests.bad_inputs import BadInput, bad_inputs
 
@@ -243,12 +244,12 @@ VALUES = [
     ("looks after a test", lambda: values().against("A", looks=(20, 60), earlier=ONCE), "looks", V, "new queries"),
     ("margin of another", lambda: values().against("A", {"z": 0.1}), "'z'", V, "compared metrics"),
     ("no margin in a mapping", lambda: values().against("A", {}), "margin", V, "no metric"),
-    ("a negative margin of one", lambda: values().against("A", {"x": -0.1}), "margin", V, "-0.1"),
+    ("a negative margin of one", lambda: values().against("A", {"x": -0.1}), "margin of x", V, "-0.1"),
     ("a zero margin of one", lambda: values().against("A", {"x": 0.1, "y": 0}), "margin of y", V, "above 0"),
     ("a share of nothing", lambda: values().against("A", "0%"), "margin of x", V, "'0%'"),
     ("a negative share", lambda: values().against("A", {"y": "-1%"}), "margin of y", V, "percentage"),
     ("a share without percent", lambda: values().against("A", {"y": "0.01"}), "margin of y", V, "'0.01'"),
-    ("a margin of another type", lambda: values().against("A", {"y": None}), "margin", T, "None"),
+    ("a margin of another type", lambda: values().against("A", {"y": None}), "margin of y", T, "None"),
     (
         "a share of a mean of 0",
         lambda: values({"x": GOOD, "y": 0 * GOOD}).against("A", {"x": 0.1, "y": "1%"}),
@@ -312,6 +313,8 @@ VALUES = [
         V,
         "ranges=",
     ),
+    ("a number as the earlier look", lambda: values().against("A", earlier=3), "earlier", T, "to_dict()"),
+    ("a number as the gain", lambda: values().against("A", 0.1, gain=3), "gain", T, "got 3"),
     ("no file of a look", lambda: values().against("A", earlier="no.json"), "'no.json'", V, "JSON file"),
     ("decisions of other values", lambda: values().to_markdown(baseline=values({"x": OTHER}).against("A")), "'A'", V),
     ("a ranking of values", lambda: values().ranking(0, "A"), "ranking", V, "scores"),
@@ -322,6 +325,8 @@ VALUES = [
 
 SCORES = [
     ("no models", lambda: scores({}), "models", V, "empty"),
+    ("sparse scores", lambda: scores({"a": csr_matrix(np.ones((4, 1)))}), "model 'a'", V, "sparse matrix"),
+    ("sparse repeats", lambda: scores({"a": [csr_matrix(np.ones((4, 1)))] * 3}), "repeat 1", V, "sparse matrix"),
     ("too few scores", lambda: scores({"a": [1.0, 2.0]}), "model 'a'", V, "2 scores"),
     ("NaN", lambda: scores({"a": [1.0, 2.0, 3.0, math.nan]}), "model 'a'", V, "query 1"),
     ("no file", lambda: scores({"a": "no/such/file.npy"}), "model 'a'", OSError),

@@ -6,9 +6,11 @@ import json
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
+import gainwise as gw
 from gainwise import Comparison
 from gainwise.comparison.betting import (
     bound_mean,
@@ -18,6 +20,7 @@ from gainwise.comparison.betting import (
     find_p_value,
     order_queries,
 )
+from gainwise.data import simulate
 
 LINEAR, EXPONENTIAL = "ndcg_linear@10", "ndcg_exp@10"
 UNIFORM = ((7919 * np.arange(1000)) % 1000 + 0.5) / 1000
@@ -187,3 +190,26 @@ class TestVerdict:
                 wrong[bounds] += verdict.kind == "agree" and verdict.winners[LINEAR] == "B"
         assert wrong["betting"] <= 3
         assert wrong["asymptotic"] > 10
+
+
+def test_compare_passes_the_bounds_on():
+    """Each function that compares returns the verdict and the decision of the values by query."""
+    data = simulate(120, seed=2, mean_length=8)
+    noise = np.random.default_rng(3).normal(size=(2, len(data.labels)))
+    models = {"A": data.labels + 2 * noise[0], "B": data.labels + noise[1]}
+    judgments = gw.Judgments(data.labels, qid=data.qid)
+    table = pd.DataFrame({"query_id": data.qid, "label": data.labels, **models})
+    by_query = gw.compare(models, judgments).frame()
+    values = {metric: by_query[metric].unstack() for metric in (LINEAR, EXPONENTIAL)}  # noqa: PD010 - One column has no pivot table.
+    expected = Comparison(values, list(models), ranges=dict.fromkeys(values, (0, 1)), bounds="betting")
+    for found in (
+        gw.compare(models, judgments, bounds="betting"),
+        gw.compare_table(table, list(models), bounds="betting", query="query_id"),
+    ):
+        assert found.verdict.bounds == "betting"
+        for metric, upper in expected.verdict.regrets_upper.items():
+            assert found.verdict.regrets_upper[metric] == pytest.approx(upper)
+        (one,), (other,) = (each.against("A", 0.01).candidates for each in (found, expected))
+        assert (one.decision, one.at_least) == (other.decision, pytest.approx(other.at_least))
+    with pytest.raises(ValueError, match="bounds"):
+        gw.compare(models, judgments, bounds="bets")

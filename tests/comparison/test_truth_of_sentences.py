@@ -264,7 +264,10 @@ def test_an_earlier_look_decides():
     record = first.against("old", 0.02, looks=looks)
     assert record.decisions == {"new": "ship"}
     again = whole.against("old", 0.02, looks=looks, earlier=record.to_dict())
-    assert again.decisions != record.decisions
+    assert (again.decisions, again.candidates[0].decision) == (record.decisions, "undecided")
+    assert again.frame()["decision"].to_dict() == record.decisions
+    assert again.sentence("new").startswith("An earlier look has decided: ship new. The first decision counts. The ")
+    assert "next look" not in again.sentence("new") + again.text
     page = whole.to_markdown(baseline=again)
     assert page.startswith("### An earlier look has decided: ship new. The first decision counts.")
     assert re.search(r"\| ★ new \|.*\| \*\*ship\*\* \|", page.replace("**★ new**", "★ new"))

@@ -170,7 +170,21 @@ def test_bounds_in_the_advice_are_rounded_to_the_safe_side():
 def test_each_of_two_unlike_metrics_has_its_own_bound(unit):
     values = np.random.default_rng(0).random((200, 3))
     verdict = gw.Comparison({"ndcg": values, "revenue": unit * values}, ["a", "b", "c"], draws=200).verdict
-    stated = re.search(r"up to (\S+) ndcg \(.*?\) and (\S+) revenue \(.*?\) behind", verdict.text)
+    stated = re.search(r"up to (\S+) ndcg(?: \(.*?\))? and (\S+) revenue(?: \(.*?\))? behind", verdict.text)
     for metric, bound in zip(verdict.metrics, stated.groups(), strict=True):
         assert float(bound) == pytest.approx(verdict.regrets_upper[metric][verdict.safe_choice], abs=0.001)
         assert float(bound) >= verdict.regrets_upper[metric][verdict.safe_choice]
+
+
+@pytest.mark.parametrize(("size", "percentages"), [(0.01, 2), (0.9, 1)])
+def test_a_percentage_before_the_confidence_is_a_small_share(size, percentages):
+    """A bound of half the best mean or more has no share, which would look like the confidence, "(95 %)"."""
+    rng = np.random.default_rng(0)
+    old = rng.uniform(0.3, 0.6, 40)
+    table = np.stack([old, old + rng.choice([-1, 1], 40) * size], axis=1)
+    verdict = gw.Comparison({"ndcg_linear@10": table, "ndcg_exp@10": table}, ["A", "B"], margin=0.001).verdict
+    share = verdict.safe_regret_upper / max(verdict.means["ndcg_linear@10"].values())
+    assert (share < 0.5) == (percentages == 2)
+    headline = verdict.text.partition(" behind (95 %).")[0]
+    assert "may be up to" in headline
+    assert headline.count("%") + 1 == percentages

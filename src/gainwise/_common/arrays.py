@@ -24,6 +24,11 @@ def vector(name: str, values: Any) -> np.ndarray[Any, Any]:
 
     Masked entries of masked arrays become None.
     """
+    if hasattr(values, "tocsr"):
+        raise ValueError(
+            f"{name} must be one-dimensional, got a sparse matrix of shape {values.shape}. Pass "
+            f"{name}.toarray().ravel() if each entry is one document."
+        )
     try:
         array = np.asarray(values)
     except ValueError:

@@ -169,7 +169,11 @@ def format_confidence(alpha: float) -> str:
 
     >>> format_confidence(0.05), format_confidence(0.05 / 3), format_confidence(0.0005)
     ('95 %', '98.3 %', '99.95 %')
+    >>> format_confidence(3e-9)
+    'more than 99.9999 %'
     """
+    if alpha < 5e-7:
+        return "more than 99.9999 %"  # Six digits would be 100 %.
     percent = 100 * (1 - alpha)
     return f"{round(percent, 1) if alpha > 0.005 else percent:g} %"
 

@@ -371,11 +371,12 @@ def _build_gate_content(decisions: BaselineComparison, candidate: str) -> dict[s
     """Return the JSON of the gate: the settings, and the decision about the only candidate."""
     content = decisions.to_dict()
     (details,) = content.pop("candidates").values()
+    decision = decisions.decisions[candidate]
     heading = {
-        "gainwise": __version__, "schema": SCHEMA, "decision": details["decision"],
-        "exit_code": EXIT_CODES[details["decision"]], "sentence": decisions.sentence(candidate), "candidate": candidate,
+        "gainwise": __version__, "schema": SCHEMA, "decision": decision, "exit_code": EXIT_CODES[decision],
+        "sentence": decisions.sentence(candidate), "candidate": candidate,
     }  # fmt: skip
-    return {**heading, **content, **details}
+    return {**heading, **content, **details, "decision": decision}
 
 
 def read_margins(texts: Sequence[str], default: str) -> tuple[list[Metric], dict[str, float | str]]:
@@ -386,16 +387,19 @@ def read_margins(texts: Sequence[str], default: str) -> tuple[list[Metric], dict
     """
     metrics: list[Metric] = []
     margins: dict[str, float | str] = {}
+    uses_default = False
     for text in texts:
         name, equals, end = text.rpartition("=")
         if not equals or ")" in end:  # Options of a metric contain "=", too.
-            name, end = text, default
+            name, end, uses_default = text, default, True
         size = end if end.endswith("%") else _read_margin(end)
         for metric in parse_metrics(name):
             if str(metric) in margins:
                 raise ValueError(f"--metric must be distinct, got {str(metric)!r} twice.")
             metrics.append(metric)
             margins[str(metric)] = size
+    if not uses_default and default != "0":
+        raise ValueError(f"--margin {default} has no effect, because each --metric has a margin. Leave it out.")
     if any(margins.values()) and not all(margins.values()):
         first = next(name for name, size in margins.items() if not size)
         raise ValueError(f"--metric {first!r} has no margin above 0. Pass {first}=MARGIN, or --margin for all others.")

@@ -105,7 +105,10 @@ class Change(NamedTuple):
     queries : int
         Number of queries.
     least : int or None
-        Least number of queries that can exclude a loss beyond the margin. None if there are enough differing queries.
+        Least number of queries that can exclude a loss beyond the margin. None if there are enough differing queries,
+        and for clusters of queries.
+    shortage : str
+        Sentence about too few queries, clusters or degrees of freedom for any bound, or an empty text.
     difference : float
         Mean of the candidate minus mean of the baseline in the unit of the metric.
     at_least, at_most : float
@@ -122,6 +125,7 @@ class Change(NamedTuple):
     at_least: float
     at_most: float
     margin: float
+    shortage: str = ""
 
     @property
     def status(self) -> Literal["loss", "within", "open"]:
@@ -143,7 +147,8 @@ class CandidateDecision:
     candidate : str
         Name of the model.
     decision : {"ship", "do not ship", "undecided"}
-        The decision.
+        The decision by the bounds of this test. If an earlier look has decided, `BaselineComparison.decisions` has that
+        decision, which counts.
     proven_losses, excessive_losses : tuple of str
         Metrics with a proven loss on all queries, and metrics with a proven loss of more than the margin.
     difference, lower, upper : dict of metric name to float
@@ -297,8 +302,8 @@ class BaselineComparison(Scope, TextResult):
 
     @property
     def decisions(self) -> dict[str, Decision]:
-        """Decision about each candidate."""
-        return {candidate.candidate: candidate.decision for candidate in self.candidates}
+        """Decision about each candidate: the first one that was made, at an earlier look or by these bounds."""
+        return {candidate.candidate: candidate.decision for candidate in self.candidates} | self.earlier_decisions
 
     @property
     def earlier_decisions(self) -> dict[str, Decision]:
@@ -334,7 +339,7 @@ class BaselineComparison(Scope, TextResult):
         """
         rows = []
         for candidate in self.candidates:
-            row: dict[str, Any] = {"decision": candidate.decision}
+            row: dict[str, Any] = {"decision": self.decisions[candidate.candidate]}
             row["queries needed"], row["queries needed upper"] = candidate.queries_needed or (None, None)
             for metric in self.metrics:
                 row |= {f"{name.replace('_', ' ')} {metric}": getattr(candidate, name)[metric] for name in BY_METRIC}
@@ -464,9 +469,6 @@ class BaselineComparison(Scope, TextResult):
             is_bounded = all(map(math.isfinite, candidate.at_least.values()))
             bound = "their share bounds" if is_bounded else "only a range of the metric (ranges=) could bound"
             text += f" Fewer than {MIN_QUERIES} queries differ under {join_names(few)}, so {bound} the loss."
-        if candidate.candidate in self.earlier_decisions:
-            decision = self.earlier_decisions[candidate.candidate]
-            text += f" An earlier look has already decided: {decision}. The first decision counts."
         tests = len(self.history) + 1
         if tests > 2 and not self.looks and self.bounds == "asymptotic":
             text += (
@@ -477,7 +479,7 @@ class BaselineComparison(Scope, TextResult):
 
     def describe_next_step(self, candidate: CandidateDecision) -> str:
         """Return sentences about further evidence, for an undecided candidate."""
-        if candidate.decision != "undecided":
+        if self.decisions[candidate.candidate] != "undecided":
             return ""
         return f"{self.describe_needs(candidate)} {self._describe_further_tests()}"
 
@@ -502,7 +504,7 @@ class BaselineComparison(Scope, TextResult):
     def describe_needs(self, candidate: CandidateDecision) -> str:
         """Return how many queries a new experiment needs, for an undecided candidate without a further look."""
         if (
-            candidate.decision != "undecided"
+            self.decisions[candidate.candidate] != "undecided"
             or self.bounds == "betting"
             or self.shortage
             or self._next_look is not None
@@ -521,8 +523,10 @@ class BaselineComparison(Scope, TextResult):
 
 def rank_candidates(result: BaselineComparison) -> tuple[CandidateDecision, ...]:
     """Return the candidates, the likeliest to be shipped first: by decision, then by their worst lower bound."""
-    order = get_args(Decision)
-    return tuple(sorted(result.candidates, key=lambda item: (order.index(item.decision), item.worst.excess)))
+    order, decisions = get_args(Decision), result.decisions
+    return tuple(
+        sorted(result.candidates, key=lambda item: (order.index(decisions[item.candidate]), item.worst.excess))
+    )
 
 
 def describe_replacement(result: BaselineComparison, names: Mapping[str, str]) -> tuple[str, str, str]:
@@ -538,7 +542,10 @@ def describe_replacement(result: BaselineComparison, names: Mapping[str, str]) -
 
 
 def format_decision(result: BaselineComparison, candidate: CandidateDecision, names: Mapping[str, str]) -> str:
-    """Return the decision about a candidate with the bounds that decide, in one sentence."""
+    """Return the decision about a candidate with the bounds that decide, or the one of an earlier look."""
+    if earlier := result.earlier_decisions.get(candidate.candidate):
+        new = styled("b n", names[candidate.candidate])
+        return f"An earlier look has decided: {earlier} {new}. The first decision counts."
     return _Sentence(result, candidate, names[candidate.candidate], styled("n", names[result.baseline])).format()
 
 
@@ -663,10 +670,9 @@ class _Sentence:
         """Return why nothing is known about all queries or about a segment after a blank."""
         if not change.segment:
             return f" {self.result.shortage}".rstrip()
-        if change.least is None:
-            return ""
-        if change.queries >= change.least:
-            return f" Fewer than {MIN_QUERIES} of its queries differ."
+        if change.least is None or change.queries >= change.least:
+            few = "" if change.least is None else f"Fewer than {MIN_QUERIES} of its queries differ."
+            return f" {change.shortage or few}".rstrip()
         return f" It has {pluralize(change.queries, 'query')}, and needs {change.least:,} or more."
 
     @property
@@ -847,10 +853,11 @@ def _list_changes(part: Part, bounds: OneSided, test: _Test, b: int, c: int) -> 
             difference = float(panel.in_unit(metric, pair.difference[row]))
             own = pair.take(slice(row, row + 1))
             least = find_size_without_losses(own, part.level, np.array([margin])) or MIN_QUERIES
-        is_rare = part.places is None and (pair is None or bool(pair.is_rare[row]))
+        has_least = part.places is None and panel.clusters is None and (pair is None or bool(pair.is_rare[row]))
         at_least, at_most = float(bounds.at_least[row]), float(bounds.at_most[row])
+        least_queries = least if has_least else None
         yield Change(
-            metric, part.name, panel.queries, least if is_rare else None, difference, at_least, at_most, margin
+            metric, part.name, panel.queries, least_queries, difference, at_least, at_most, margin, part.shortage
         )
 
 

@@ -164,8 +164,10 @@ class Choice:
         if not self.have_shares or min(self.best_mean[metric] for metric in bounds) <= 0:
             return ""
         percent = max(100 * bound / self.best_mean[metric] for metric, bound in bounds.items())
+        if percent >= 50:  # Larger shares are not informative, and look like the confidence that follows.
+            return ""
         places = 1 if percent < 10 else 0
-        return f" ({math.ceil(percent * 10**places - 1e-6) / 10**places:.{places}f} %)" if percent < 100 else ""
+        return f" ({math.ceil(percent * 10**places - 1e-6) / 10**places:.{places}f} %)"
 
     def format_bound(self, model: str) -> str:
         """Return the upper bounds of the regrets of a model, with the measures and the shares of the best means."""

@@ -68,6 +68,8 @@ def read_family(
                 f"({join_names(primary)}). Pass gain= (--gain on the command line), or require='no_loss'."
             )
     else:
+        if not isinstance(gain, Sequence):
+            raise TypeError(f"gain must be the name of a metric or a list of names, got {gain!r}.")
         leading = (gain,) if isinstance(gain, str) else tuple(dict.fromkeys(gain))
         for metric in leading:
             _validate_compared("gain", metric, list(margins))
@@ -91,7 +93,7 @@ def _read_amount(metric: str, margin: Margin) -> float:
     (0.005, 0.01)
     """
     if not isinstance(margin, str):
-        return validate_margin(margin)
+        return validate_margin(margin, f"margin of {metric}")
     match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*%\s*", margin)
     if match is None:
         raise ValueError(f"margin of {metric} must be a number or a percentage, such as '1%', got {margin!r}.")
@@ -215,6 +217,14 @@ class Part:
     def decides(self) -> bool:
         """Whether there are enough queries, or clusters of queries, for asymptotic bounds."""
         return self.estimated is not None and self.estimated.decides
+
+    @property
+    def shortage(self) -> str:
+        """Sentence about why asymptotic bounds have no value, or an empty text."""
+        if self.places is not None or self.estimated is None:
+            return ""
+        text = self.estimated.shortage
+        return text.replace("The sample", "The segment") if self.column else text
 
     @property
     def name(self) -> str:

@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -149,6 +150,11 @@ def find_look_level(
 def read_record(earlier: Any) -> dict[str, Any]:
     """Return the record of an earlier look from a dictionary or a JSON file of `gainwise gate` or a report."""
     if not isinstance(earlier, Mapping):
+        if not isinstance(earlier, str | PathLike):
+            raise TypeError(
+                f"earlier must be a mapping or a path, got {type(earlier).__name__}. Pass the result of to_dict(), or "
+                "the JSON of `gainwise gate`."
+            )
         try:
             earlier = json.loads(Path(earlier).read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:

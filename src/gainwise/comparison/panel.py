@@ -172,11 +172,11 @@ def validate_alpha(alpha: float) -> float:
     return level
 
 
-def validate_margin(margin: float) -> float:
+def validate_margin(margin: float, name: str = "margin") -> float:
     """Return `margin` as a float, or raise `ValueError` if it is negative or not finite."""
-    width = validate_number("margin", margin)
+    width = validate_number(name, margin)
     if not 0 <= width < math.inf:
-        raise ValueError(f"margin must be finite and 0 or more, got {margin!r}.")
+        raise ValueError(f"{name} must be finite and 0 or more, got {margin!r}.")
     return width
 
 

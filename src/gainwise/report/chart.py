@@ -373,17 +373,14 @@ def build_baseline_chart(
     """Return the chart of every candidate against a baseline, highest under the first metric first."""
     question, answer, advice = describe_replacement(result, names.labels)
     metrics = result.leading[:1] if merged else result.leading[:2]
-    first, baseline, earlier = rank_candidates(result)[0], result.baseline, result.earlier_decisions
-    if decided := earlier.get(first.candidate):
-        new = styled("b n", names.labels[first.candidate])
-        answer = f"An earlier look has decided: {decided} {new}. The first decision counts."
-    starred = first.candidate if (decided or first.decision) == "ship" else baseline
+    first, baseline, decisions = rank_candidates(result)[0].candidate, result.baseline, result.decisions
+    starred = first if decisions[first] == "ship" else baseline
     rows = []
     for change in result.candidates:
         model = change.candidate
         marks = tuple(_build_mark(result, change, metric, means[metric][model]) for metric in metrics)
         worst = -min(mark.lower for mark in marks)
-        rows.append(Row(model, marks, earlier.get(model, change.decision), worst, model == starred))
+        rows.append(Row(model, marks, decisions[model], worst, model == starred))
     marks = tuple(Mark(0.0, 0.0, 0.0, True, False, means[m][baseline], f"{m}: the baseline") for m in metrics)
     outcome = "keep" if starred == baseline else "baseline"
     rows.append(Row(baseline, marks, outcome, 0.0, starred == baseline, is_reference=True))

@@ -215,7 +215,7 @@ class Content:
     def is_shown(self) -> bool:
         """Whether the verdict, or the decision about the first candidate, shows a difference of the explained pair."""
         if self.against is not None:
-            return rank_candidates(self.against)[0].decision != "undecided"
+            return self.against.decisions[rank_candidates(self.against)[0].candidate] != "undecided"
         return self.comparison.verdict.kind in ("genuine", "agree")
 
 

@@ -289,8 +289,9 @@ def build_gate_markdown(result: BaselineComparison, candidate: str) -> str:
     The table contains all metrics, and the segments in which a loss is not excluded.
     """
     decided = result.find_candidate(candidate)
-    changes, names = result.list_changes(decided), {name: name for name in (result.baseline, candidate)}
-    whole, inside = ([change for change in changes if bool(change.segment) is part] for part in (False, True))
+    names = {name: name for name in (result.baseline, candidate)}
+    whole = [change for change in decided.changes if not change.segment]
+    inside = [change for change in result.list_changes(decided) if change.segment]
     unsafe = sorted((change for change in inside if change.status != "within"), key=lambda one: -one.excess)
     shown = [*whole, *unsafe[:MAX_GATE_ROWS]]
     size = format_sample_size(result.queries, result.clusters)
@@ -304,7 +305,7 @@ def build_gate_markdown(result: BaselineComparison, candidate: str) -> str:
     return "\n".join(
         [
             f"### {escape_markdown(printable(as_text(format_decision(result, decided, names))))}",
-            *_write_table(Table(printable(caption), list_change_columns(result, shown))),
+            *_write_table(Table(printable(caption), list_change_columns(result, decided, shown))),
             f"\n{escape_markdown(printable(' '.join(sentences)))}".rstrip(),
         ]
     )

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from .._common.names import Names
-    from ..comparison.baseline import BaselineComparison, Change
+    from ..comparison.baseline import BaselineComparison, CandidateDecision, Change
     from ..comparison.comparison import Comparison
     from ..comparison.sensitivity import Sensitivity
     from .chart import Chart, Row
@@ -342,7 +342,7 @@ def build_decisions(content: Content, result: BaselineComparison) -> Table:
     decisions = rank_candidates(result)
     columns = [
         *name_models(content.names, [decided.candidate for decided in decisions]),
-        Column("decision", [decided.decision for decided in decisions], numeric=False),
+        Column("decision", [result.decisions[decided.candidate] for decided in decisions], numeric=False),
         Column("deciding bounds", [result.describe_bounds(decided) for decided in decisions], numeric=False),
     ]
     for metric in result.metrics:
@@ -359,11 +359,14 @@ def build_segment_decisions(content: Content, result: BaselineComparison) -> Ite
     """Yield a table per candidate with the changes in segments, if these decide."""
     for decided in rank_candidates(result) if result.segments else ():
         changes = [change for change in decided.changes if change.segment]
-        yield Table(f"{content.names.labels[decided.candidate]} in segments", list_change_columns(result, changes))
+        columns = list_change_columns(result, decided, changes)
+        yield Table(f"{content.names.labels[decided.candidate]} in segments", columns)
 
 
-def list_change_columns(result: BaselineComparison, changes: Sequence[Change]) -> list[Column]:
-    """Return changes with their one-sided bounds, margins and status."""
+def list_change_columns(
+    result: BaselineComparison, decided: CandidateDecision, changes: Sequence[Change]
+) -> list[Column]:
+    """Return changes of a candidate with their one-sided bounds, margins and status."""
     labels = [printable(" where ".join(filter(None, [change.metric, change.segment]))) for change in changes]
     return [
         Column("metric", labels, numeric=False),
@@ -371,14 +374,15 @@ def list_change_columns(result: BaselineComparison, changes: Sequence[Change]) -
         Column("improvement at least", [format_bound(change.at_least, up=False) for change in changes]),
         Column("at most", [format_bound(change.at_most, up=True) for change in changes]),
         Column("margin", [result.format_margin(change.metric) for change in changes]),
-        Column("status", [_describe_status(change, change.metric in result.gain) for change in changes], numeric=False),
+        Column("status", [_describe_status(decided, change) for change in changes], numeric=False),
     ]
 
 
-def _describe_status(change: Change, may_gain: bool) -> str:
-    """Return the status in words. `may_gain` is whether an improvement under this metric counts."""
+def _describe_status(decided: CandidateDecision, change: Change) -> str:
+    """Return the status in words. An improvement is one that the simultaneous bounds of the gain show."""
     if change.status == "within":
-        return "improves" if may_gain and not change.segment and change.at_least > 0 else "within the margin"
+        improves = not change.segment and (not change.margin or decided.gain_at_least.get(change.metric, 0.0) > 0)
+        return "improves" if improves else "within the margin"
     if change.status == "loss":
         return "loses more than the margin"
     missing = change.least is not None and change.queries < change.least
