@@ -41,7 +41,7 @@ DISTRIBUTIONS = {"optuna_integration": "optuna-integration"}
 COMMANDS = {"gainwise": f'{sys.executable} -m gainwise "$@"', "python": f'{sys.executable} "$@"', "pip": "true"}
 MARK = "=== output of block {} ==="
 PAGE_IDS = [str(page.relative_to(ROOT)) for page in PAGES]
-FIRST_PAGES = ("README.md", "index.md", "your_data.md", "lightgbm.md", "gate.md")
+FIRST_PAGES = ("index.md", "your_data.md", "lightgbm.md", "gate.md")
 """The pages that `make test` runs. `make docs` runs all."""
 
 

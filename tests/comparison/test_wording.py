@@ -185,6 +185,6 @@ def test_a_percentage_before_the_confidence_is_a_small_share(size, percentages):
     verdict = gw.Comparison({"ndcg_linear@10": table, "ndcg_exp@10": table}, ["A", "B"], margin=0.001).verdict
     share = verdict.safe_regret_upper / max(verdict.means["ndcg_linear@10"].values())
     assert (share < 0.5) == (percentages == 2)
-    headline = verdict.text.partition(" behind (95 %).")[0]
+    headline = verdict.text.partition(" behind (95 %)")[0]
     assert "may be up to" in headline
     assert headline.count("%") + 1 == percentages

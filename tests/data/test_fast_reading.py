@@ -105,7 +105,17 @@ def test_score_tables(tmp_path, content):
     check_scores(content, tmp_path)
 
 
-@pytest.mark.parametrize("entry", sorted(CORPUS.glob("*/*")), ids=lambda path: f"{path.parent.name}/{path.name}")
+@pytest.mark.parametrize(
+    "entry",
+    [
+        pytest.param(
+            path,
+            marks=pytest.mark.nightly if path.name == "gzip-bomb" else (),  # large
+            id=f"{path.parent.name}/{path.name}",
+        )
+        for path in sorted(CORPUS.glob("*/*"))
+    ],
+)
 def test_corpus_of_the_fuzzer(entry, tmp_path):
     """Files of all formats, because each is invalid for the others."""
     content = entry.read_bytes()
