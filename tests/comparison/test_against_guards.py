@@ -130,7 +130,7 @@ class TestErrors:
     """False ships at the margins, and power, in normal samples. The calibration has more of them."""
 
     @pytest.mark.parametrize("correlation", [pytest.param(0.0, marks=pytest.mark.nightly), 0.95])
-    @pytest.mark.parametrize("worst", ["guard", "segment", "gain"])
+    @pytest.mark.parametrize("worst", ["guard", "segment", pytest.param("gain", marks=pytest.mark.nightly)])
     def test_a_candidate_at_its_margin_ships_at_most_at_the_level(self, correlation, worst):
         wrong, samples, margins = 0, 200, dict.fromkeys(METRICS[:3], 0.03)
         for seed in range(samples):

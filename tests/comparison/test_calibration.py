@@ -77,6 +77,7 @@ def test_interrupted_claims_continue_with_the_same_samples(calibration, tmp_path
     assert claims.is_within(results[0][0])
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "name", ["claims_bounds", "claims_gate", "claims_guards", "claims_inference", "claims_evidence"]
 )

@@ -69,6 +69,7 @@ def test_intervals_of_a_known_pair_cover(real, queries):
     assert rates["ships without a loss"] <= 0.09
 
 
+@pytest.mark.nightly
 def test_the_script_runs_and_continues(queries, tmp_path, monkeypatch, capsys):
     arrays = {"values": queries.values, "metrics": np.array(queries.metrics), "models": np.array(queries.models)}
     np.savez(tmp_path / "values.npz", **arrays, clusters=queries.clusters, weights=queries.weights)

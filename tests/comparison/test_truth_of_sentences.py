@@ -36,6 +36,8 @@ POPULATIONS = {
     "one clear winner": ([(0.55, 0.50), (0.56, 0.50)], 1.0, 300),
     "rare losses": ([(0.500, 0.497, 0.5), (0.5, 0.497, 0.5)], 0.02, 600),
 }
+EASIER = ("exact ties", "tie under one metric", "one clear winner")
+NAMES = [pytest.param(name, marks=pytest.mark.nightly if name in EASIER else ()) for name in POPULATIONS]
 
 
 def sample_of(name, seed):
@@ -95,7 +97,7 @@ def most_errors(samples, level=0.05):
 
 
 @pytest.mark.parametrize("margin", [0.0, 0.02])
-@pytest.mark.parametrize("name", POPULATIONS)
+@pytest.mark.parametrize("name", NAMES)
 def test_claims_of_verdicts_are_true(name, margin):
     made, wrong = Counter(), Counter()
     for seed in range(SAMPLES):
@@ -108,7 +110,7 @@ def test_claims_of_verdicts_are_true(name, margin):
     assert {claim: number for claim, number in wrong.items() if number > most_errors(SAMPLES)} == {}
 
 
-@pytest.mark.parametrize("name", POPULATIONS)
+@pytest.mark.parametrize("name", NAMES)
 def test_claims_of_bounds_by_betting_are_true(name):
     """These bounds are valid at any number of queries."""
     wrong = made = 0
@@ -153,7 +155,7 @@ def test_claims_about_segments_are_true(name):
 
 
 @pytest.mark.parametrize("margin", [0.0, 0.02])
-@pytest.mark.parametrize("name", POPULATIONS)
+@pytest.mark.parametrize("name", NAMES)
 def test_claims_of_decisions_are_true(name, margin):
     """The baseline is the first model. No statement about any candidate is wrong with more than the total error."""
     wrong = 0
@@ -300,7 +302,11 @@ def special_comparison(name):
     return gw.Comparison(tables, list("ABCD")[:number], draws=400)
 
 
-CASES = [(name, margin) for name in POPULATIONS for margin in (0.0, 0.02)]
+CASES = [
+    pytest.param(name, margin, marks=pytest.mark.nightly if name in EASIER else ())
+    for name in POPULATIONS
+    for margin in (0.0, 0.02)
+]
 
 
 @pytest.mark.parametrize(("name", "margin"), [*CASES, *((name, None) for name in (*SPECIAL, "0/1 labels"))])
@@ -352,7 +358,7 @@ def test_sentences_of_a_page_agree(name, margin, tmp_path):
 
 
 @pytest.mark.parametrize("bounds", ["asymptotic", "betting"])
-@pytest.mark.parametrize("name", POPULATIONS)
+@pytest.mark.parametrize("name", NAMES)
 def test_comparison_and_gate_do_not_contradict_each_other(name, bounds):
     """A model that is better than all others is not rejected against any of them, and the other way around."""
     for seed in range(10 if bounds == "asymptotic" else 3):

@@ -271,6 +271,7 @@ class TestRates:
     def test_numbers_of_libraries(self):
         assert (count_identified_cases(20) >= [20, 19]).all()
 
+    @pytest.mark.nightly
     def test_unrelated_numbers(self):
         assert count_unrelated_matches(20) <= 1
 
