@@ -71,7 +71,7 @@ myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
 # -- reference from docstrings
-autosummary_generate = True
+autosummary_generate = False  # The pages of the API contain lists instead of directives: see site_parts.py.
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False

@@ -9,6 +9,7 @@ import base64
 import json
 import os
 import re
+import tempfile
 from html import unescape
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,6 +20,7 @@ from xml.etree import ElementTree as ET
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.errors import ExtensionError
+from sphinx.ext.autosummary.generate import generate_autosummary_docs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,16 +42,30 @@ ENTITY = re.compile(r"&(?!lt;|gt;|amp;)\w+;")  # of HTML, which XML does not def
 ACCENTS = {"ˆ", "ˉ", "˜", "^", "¯", "~"}
 
 
+def write_references(app: Sphinx) -> None:
+    """Write a page for each name in the lists of the API pages, which `autosummary` would find in directives only."""
+    folder = app.srcdir / "api" / "generated"
+    with tempfile.TemporaryDirectory() as directory:
+        for page in sorted((app.srcdir / "api").glob("*.md")):
+            text = _complete_reference(f"api/{page.stem}", page.read_text(encoding="utf-8"))
+            Path(directory, page.name).write_text(text, encoding="utf-8")
+        generate_autosummary_docs(list(map(str, Path(directory).iterdir())), output_dir=folder, app=app)
+
+
+def _complete_reference(docname: str, text: str) -> str:
+    """Return a page of the API with its directives, or a note if its library is missing."""
+    library = LIBRARIES.get(docname)
+    if library is not None and find_spec(library) is None:
+        return f"# gainwise.{docname[4:]}\n\n{MISSING.format(library)}\n"
+    return _list_references(docname, text)
+
+
 def add_directives(app: Sphinx, docname: str, source: list[str]) -> None:
     """Remove notes for the file view, and add the directives of this page."""
     text = REPOSITORY_ONLY.sub("", source[0])
     text = PICTURE.sub(_show_in_both_schemes, text)
     if docname.startswith("api/") and docname.count("/") == 1:
-        library = LIBRARIES.get(docname)
-        missing = library is not None and find_spec(library) is None
-        text = (
-            f"# gainwise.{docname[4:]}\n\n{MISSING.format(library)}\n" if missing else _list_references(docname, text)
-        )
+        text = _complete_reference(docname, text)
     if docname == "notebooks":
         text = _show_notebooks(app, text)
     if docname == "gallery":
@@ -73,9 +89,11 @@ def _list_references(docname: str, text: str) -> str:
     introduction = f"```{{eval-rst}}\n.. automodule:: {module}\n   :no-members:\n```\n\n" if title else ""
 
     def summarize(names: re.Match[str]) -> str:
-        rows = "".join(f"   {name}\n" for name in re.findall(r"`(.+)`", names[0]))
+        listed = re.findall(r"`(.+)`", names[0])
+        parent = "gainwise" if listed[0].startswith("gainwise.") else module
+        rows = "".join(f"   {name.removeprefix('gainwise.')}\n" for name in listed)
         options = "   :toctree: generated\n   :nosignatures:\n"
-        return f"```{{eval-rst}}\n.. currentmodule:: {module}\n\n.. autosummary::\n{options}\n{rows}```\n"
+        return f"```{{eval-rst}}\n.. currentmodule:: {parent}\n\n.. autosummary::\n{options}\n{rows}```\n"
 
     text = NAMES.sub(summarize, text)
     if introduction:
@@ -210,6 +228,7 @@ def _has_target(names: dict[Path, set[str]], page: Path, link: str) -> bool:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the event handlers and the mathematics."""
     app.add_html_math_renderer("mathml", (visit_math, None), (visit_displaymath, None))
+    app.connect("builder-inited", write_references)
     app.connect("source-read", add_directives)
     app.connect("doctree-read", name_pictures)
     app.connect("build-finished", finish_pages, priority=900)  # after all other files are written
