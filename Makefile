@@ -66,7 +66,7 @@ package: .venv/developer
 	$(NOX) package
 
 oldest: .venv/developer
-	GAINWISE_KERNEL=0 $(NOX) oldest -- --dist worksteal $(EVALUATION) $(ADAPTERS)
+	GAINWISE_KERNEL=0 $(NOX) oldest -- --dist worksteal -m 'not slow and not nightly' $(EVALUATION) $(ADAPTERS)
 
 lint: .venv/developer
 	$(BIN)/ruff check .
