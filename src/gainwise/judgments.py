@@ -44,8 +44,9 @@ class Grouped(NamedTuple):
 class Judgments:
     """Relevance labels grouped by query, with optional query weights.
 
-    The input is validated once, so you can evaluate any number of models on it. Pass it to `gainwise.evaluate` and
-    `gainwise.compare`. The page "Matching rows and ids" describes how ids and indexes are matched.
+    The input is validated once, and everything that does not depend on scores is cached, so you can evaluate any number
+    of models on it. Pass it to `gainwise.evaluate` and `gainwise.compare`. The page "Matching rows and ids" describes
+    how ids and indexes are matched.
 
     Parameters
     ----------
@@ -53,8 +54,8 @@ class Judgments:
         Relevance label (grade) of each document. If it is a pandas Series, all other per-document arguments that have
         an index, and later the scores, are aligned to its index.
     group : array-like of int, shape (queries,), optional
-        Number of documents per query, in the order of `labels`, as in LightGBM and XGBoost. Pass exactly one of `group`
-        and `qid`.
+        Number of documents per query, in the order of `labels`, as in LightGBM and XGBoost. Zero is allowed. Pass
+        exactly one of `group` and `qid`.
     qid : array-like, shape (documents,), optional
         Query id of each document, as numbers or strings. The rows of a query need not be contiguous.
     weight : array-like, shape (queries,) or (documents,), or mapping, optional

@@ -51,13 +51,13 @@ def eval_metric(
     Parameters
     ----------
     metric : str or Metric
-        The metric. See `gainwise.parse_metrics`.
+        The metric, for example ``"ndcg_exp@10"``. See `gainwise.parse_metrics`.
     train : catboost.Pool
         The training data that you pass to `fit`, with labels and `group_id`.
     *eval_sets : catboost.Pool
         The data that you pass to `fit` as `eval_set`. The weight of a query is the mean weight of its documents.
     convention, negative_labels, n_jobs
-        See `gainwise.lightgbm.feval`.
+        Interpretation of the name, treatment of negative labels and number of threads, as in `gainwise.lightgbm.feval`.
     columns : list of pairs (Pool, mapping), optional
         Further labels of each Pool, including `train`, for a metric with ``column=NAME``, as in
         ``[(train, {"revenue": …}), (valid, {"revenue": …})]``, in row order.

@@ -63,8 +63,12 @@ def compare(
     Parameters
     ----------
     models : mapping of name to model, or DataFrame with one column per model
-        Each model is an array with one score per document, the path of a score file, a fitted model with a `predict`
-        method (requires `features`), or a list of three or more of these: the repeats of one training recipe.
+        Each model is one of:
+
+        - an array with one score per document, in the order of the labels,
+        - the path of a score file (see `gainwise.data.read_scores`),
+        - a fitted model with a `predict` method, which requires `features`,
+        - a list of three or more of these: the repeats of one training configuration.
     judgments : Judgments
         Relevance labels.
     metrics : str, Metric or iterable of these, optional
@@ -80,7 +84,8 @@ def compare(
     primary : sequence of two metrics, optional
         The two metrics to test for disagreement. Defaults to the first two of `metrics`.
     alpha, margin, draws, seed
-        Settings of the statistical tests. See `Comparison`.
+        Level of the tests, largest difference that you tolerate, number of bootstrap draws, and random seed. See
+        `Comparison`.
     unjudged : {"irrelevant", "drop"}, default "irrelevant"
         Count unjudged documents as label 0, or remove them from the rankings (condensed lists, Sakai 2007).
     segments : array-like, mapping of query id to label, mapping of name to either, or DataFrame, optional
@@ -88,7 +93,7 @@ def compare(
     clusters : array-like, mapping of query id to label, or Series, optional
         Cluster of each query. Queries of a cluster, such as near duplicates, are treated as dependent.
     vary : {"seed", "queries"}, optional
-        What differs between the repeats of a recipe. It changes only the text of the verdict.
+        What differs between the repeats of a configuration. It changes only the text of the verdict.
     baseline : str, optional
         Name of the deployed model. Reports then state first whether to replace it. See `Comparison.against`.
     selected, searched : str and int, optional
@@ -311,6 +316,15 @@ def compare_runs(
     ValueError
         If a file is malformed, or the runs and the qrels have no query in common.
 
+    See Also
+    --------
+    gainwise.evaluate_run : Evaluate one run.
+    gainwise.compare : Compare models on the same documents.
+
+    References
+    ----------
+    Sakai 2007, Alternatives to Bpref, SIGIR. Sakai 2008, Comparing metrics across TREC and NTCIR, CIKM.
+
     Examples
     --------
     >>> import gainwise as gw
@@ -341,13 +355,15 @@ def compare_table(
 ) -> Comparison:
     """Compare models whose scores are columns of a table with one row per query and document.
 
+    Use it if scores are stored next to labels and queries. Rows of a query need not be contiguous.
+
     Parameters
     ----------
     frame : DataFrame of pandas or polars, Arrow table, or path
         The table. Files are CSV, TSV (also compressed with gzip) or Parquet.
     scores : sequence of str, or mapping of name to column or columns
-        The columns of scores, one per model. A mapping names the models, and a list of three or more columns is the
-        repeats of a training recipe.
+        The columns of scores, one per model. A mapping names the models. A list of three or more columns contains the
+        repeats of a training configuration.
     metrics : str, Metric or iterable of these, optional
         Metrics to compare, as in `compare`.
     query, label : str, default "query" and "label"
@@ -377,6 +393,11 @@ def compare_table(
     ValueError
         If a column does not exist, has two roles or missing values, a document occurs twice in a query, or scores are
         equal to the labels in every row.
+
+    See Also
+    --------
+    gainwise.compare : Compare models and arrays of scores.
+    gainwise.Comparison.against : Decide whether a column may replace the deployed model.
 
     Examples
     --------

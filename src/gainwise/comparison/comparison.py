@@ -117,7 +117,7 @@ class Comparison:
     notes : sequence of str, optional
         Notes about queries that only the runs or only the judgments contain, for reports.
     vary : {"seed", "queries"}, optional
-        What differs between the repeats of a recipe.
+        What differs between the repeats of a configuration.
     clusters : array, shape (queries,), optional
         Cluster of each query. Queries of the same cluster are treated as dependent.
     segments : array-like or mapping of name to array-like, shape (queries,), optional
@@ -483,7 +483,8 @@ class Comparison:
     ) -> BaselineComparison:
         """Decide for every other model whether to replace the baseline by it.
 
-        Ship a candidate if one of the metrics of `gain` improves, and no metric loses more than its margin.
+        Ship a candidate if one of the metrics of `gain` improves, and no metric loses more than its margin. A p-value
+        against the baseline does not show that nothing is lost, so the decision uses one-sided bounds.
 
         Parameters
         ----------
@@ -526,6 +527,11 @@ class Comparison:
             ``require="no_loss"`` or `segments` have no margin, `segments` is unknown, `looks` do not increase or start
             above the number of queries, `earlier` has other settings, ``bounds="betting"`` does not apply, no query has
             two documents with different labels, or these queries were searched for the models (`searched`).
+
+        See Also
+        --------
+        gainwise.Comparison.plan : Estimate how many queries a decision needs.
+        gainwise.Comparison.losses : List the queries that lose most against the baseline.
 
         Notes
         -----
@@ -637,6 +643,8 @@ class Comparison:
     ) -> Plan:
         """Estimate how many queries and repeats are required to show a difference, from the variances found here.
 
+        Use it before you collect judgments. This comparison is the pilot of the next one.
+
         Parameters
         ----------
         difference : float
@@ -660,6 +668,11 @@ class Comparison:
         ------
         ValueError
             If `difference` is not positive, or there are fewer than 30 queries or two models.
+
+        See Also
+        --------
+        gainwise.plan : Plan from standard deviations, without a pilot.
+        gainwise.Comparison.against : The decision that ``claim="ship"`` plans.
 
         Notes
         -----

@@ -107,6 +107,9 @@ def disagreement_bound(
 ) -> DisagreementBound:
     r"""Bound the disagreement of two NDCGs from the labels alone, before there is a model.
 
+    If each NDCG prefers another system, the wrong choice costs at most `two_rankings` under one of them. If this bound
+    is below the smallest difference that is relevant to you, use either NDCG.
+
     Parameters
     ----------
     judgments : Judgments, or path, mapping or DataFrame of TREC qrels
@@ -128,6 +131,11 @@ def disagreement_bound(
     ------
     ValueError
         If there are not two gains, `k` is not positive, or a gain does not support the labels.
+
+    See Also
+    --------
+    gainwise.compare : Test whether two metrics disagree about models.
+    gainwise.Comparison.gains : The best model at each gain.
 
     Notes
     -----

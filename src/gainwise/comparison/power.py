@@ -197,7 +197,8 @@ def plan(
 ) -> Plan:
     """Estimate how many queries and repeats are required to show a difference, from standard deviations.
 
-    `Comparison.plan` estimates the standard deviations from a sample.
+    Use it before you collect judgments. If you have a comparison of similar models, `Comparison.plan` estimates the
+    standard deviations from it.
 
     Parameters
     ----------
@@ -217,7 +218,7 @@ def plan(
     correlation : float, default 0.9
         Correlation of the two metrics.
     differing : float, default 1.0
-        Share of queries that differ between the two models. A proof requires 30 of them.
+        Share of queries that differ between the two models. A test requires 30 of them.
     models : int, default 2
         Number of models.
     repeats : int or sequence of int, optional
@@ -225,7 +226,7 @@ def plan(
     require : {"gain", "no_loss"}, default "gain"
         Condition for ``"ship"``. See `Comparison.against`.
     alpha, margin, seed
-        See `Comparison`.
+        Level of the tests, largest acceptable loss for ``"ship"``, and random seed. See `Comparison`.
 
     Raises
     ------

@@ -33,8 +33,8 @@ _MAX_GRADES = 10
 class RankingData:
     """Features, labels and queries of a learning-to-rank dataset, one row per document.
 
-    Labels, queries and weights are validated and converted as by `Judgments`. The page "Matching rows and ids"
-    describes how rows, ids and features are matched.
+    Use it to split whole queries and to pass data to `gainwise.Experiment`. Labels, queries and weights are validated
+    and converted as by `Judgments`. The page "Matching rows and ids" describes how rows, ids and features are matched.
 
     Parameters
     ----------

@@ -140,6 +140,9 @@ def check(
 ) -> Check:
     """Check data before training: leaks, labels, groups, features, and what a metric can show.
 
+    Many wrong numbers are mistakes in the data, and most of them raise no error in a training. Call this function once,
+    with all parts of the data.
+
     Parameters
     ----------
     data : dataset, or mapping of name to dataset
@@ -166,6 +169,11 @@ def check(
         If there is no dataset, a column is missing, a label is not finite, or a code or library is unknown.
     TypeError
         If a dataset has another type.
+
+    See Also
+    --------
+    gainwise.identify : Find the mistake that explains a number.
+    gainwise.RankingData.split_queries : Split a dataset without splitting queries.
 
     Examples
     --------

@@ -122,7 +122,7 @@ class Evaluator:
     Parameters
     ----------
     metrics : str, Metric or iterable of these
-        See `parse_metrics`.
+        The metrics to compute, for example ``["ndcg_exp@10", "mrr"]``. See `parse_metrics`.
     judgments : Judgments
         Relevance labels.
     n_jobs : int, optional
@@ -348,7 +348,7 @@ def evaluate(
     Parameters
     ----------
     metrics : str, Metric or iterable of these
-        See `parse_metrics`.
+        The metrics to compute, for example ``["ndcg_exp@10", "mrr"]``. See `parse_metrics`.
     judgments : Judgments
         Relevance labels.
     scores : array-like of float, shape (documents,)
@@ -359,7 +359,7 @@ def evaluate(
     n_jobs : int, optional
         Maximum number of threads. Defaults to the CPUs available to the process.
     unjudged : {"irrelevant", "drop"}, default "irrelevant"
-        How to treat documents without a judgment. See `Evaluator`.
+        Count documents without a judgment as label 0, or remove them from the rankings. See `Evaluator`.
 
     Returns
     -------

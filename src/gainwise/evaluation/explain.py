@@ -104,6 +104,11 @@ def explain(
         the library calls NDCG), `NDCG@k` (its value), the metrics at cutoff k, the options of the convention, and a
         note.
 
+    See Also
+    --------
+    gainwise.identify : Find the definition of a printed number.
+    gainwise.evaluate : Compute metrics as one library does, with `convention=`.
+
     Examples
     --------
     >>> import gainwise as gw

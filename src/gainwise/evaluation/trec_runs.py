@@ -54,7 +54,7 @@ def evaluate_run(
     Parameters
     ----------
     metrics : str, Metric or iterable of these
-        See `parse_metrics`.
+        The metrics to compute, for example ``["ndcg_linear@10", "map"]``. See `parse_metrics`.
     run : path, mapping or DataFrame
         A file (see `gainwise.data.read_run`), a mapping ``{query: {document: score}}``, or a DataFrame with columns
         query, document, score (or query_id, doc_id, score as in ir_measures, or qid, docno, score as in PyTerrier).
@@ -87,6 +87,11 @@ def evaluate_run(
     ValueError
         If the run and the qrels have no query in common, a document occurs twice in a query, a column is missing, or a
         score is NaN or -inf.
+
+    See Also
+    --------
+    gainwise.compare_runs : Compare several runs, with intervals and tests.
+    gainwise.data.read_run : Read a run from a file.
 
     Examples
     --------

@@ -217,7 +217,7 @@ def grid(
         Parameters. A list contains alternatives. Put a parameter that is itself a list into another list:
         `{"monotone_constraints": [[1, 0, -1]]}`.
     training_gain, seed : value or list of values, optional
-        See `Candidate`.
+        The gain to train on, and the seed, as in `Candidate`. A list contains alternatives.
     **common
         Further arguments of `Candidate`, the same for all.
 

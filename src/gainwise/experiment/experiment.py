@@ -65,8 +65,9 @@ class IncompleteError(RuntimeError):
 class Experiment:
     """Train candidates, choose their rounds on the validation set, and compare them on the test set.
 
-    Every metric is evaluated on the validation set after every round. Each candidate is compared at the round that
-    `stop_by` chooses. The reference page "Experiments" describes all options and results.
+    The best of many candidates on a test set looks better than it is. An experiment therefore selects rounds and a
+    candidate on the validation set, and uses the test set only to compare them. Every metric is evaluated after every
+    round, and a directory lets an interrupted run continue. The reference page "Experiments" describes all options.
 
     Parameters
     ----------

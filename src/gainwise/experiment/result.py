@@ -103,7 +103,7 @@ class ExperimentResult:
     Parameters
     ----------
     plan : ExperimentPlan
-        ExperimentPlan of the experiment.
+        The candidates, data and settings of the experiment.
     trainings : mapping of candidate to list of list of Training
         Trainings of the candidates that are finished on all folds: for each repeat, one training per fold.
     failures : mapping of candidate to str, optional
@@ -432,7 +432,7 @@ class ExperimentResult:
     def comparison(self) -> Comparison:
         """Comparison of all models on the test set, each the same under every metric.
 
-        With folds, each query is tested by the model of its fold. With repeats, the models are recipes.
+        With folds, each query is tested by the model of its fold. With repeats, the models are configurations.
         """
         tests = {name: self._collect("test", name) for name in self.trainings}
         # A query that every metric skips does not take part.

@@ -165,9 +165,9 @@ def early_stopping(
 ) -> EarlyStopping:
     """Create a callback that stops training if the metric that you name does not improve for some rounds.
 
-    It monitors one metric on one dataset, and ignores all others. It sets `best_iteration` to the first round with the
-    best value, and `best_score` to the values of that round, whether it stops the training or not. The guide "Early
-    stopping" describes continued trainings and other callbacks.
+    LightGBM's own early stopping ends the training if any metric on any validation set does not improve. This callback
+    monitors one metric on one dataset, and ignores all others. It sets `best_iteration` to the first round with the
+    best value, and `best_score` to the values of that round, whether it stops the training or not.
 
     Parameters
     ----------
@@ -182,6 +182,11 @@ def early_stopping(
         The smallest increase over the best value that counts as an improvement.
     verbose : bool, default True
         Print the best round.
+
+    Returns
+    -------
+    callable
+        A callback to pass in ``callbacks=``, in place of `lightgbm.early_stopping`.
 
     Raises
     ------

@@ -54,7 +54,8 @@ def feval(
     """Create an evaluation function for `lightgbm.train` and `lightgbm.cv`.
 
     The returned function computes ranking metrics on every validation dataset after each boosting round. It reads
-    labels, groups and weights from the `lightgbm.Dataset` and caches everything that depends only on them.
+    labels, groups and weights from the `lightgbm.Dataset` and caches everything that depends only on them. Use it to
+    log metrics that LightGBM does not compute, such as both NDCGs in one training.
 
     Parameters
     ----------
@@ -63,18 +64,23 @@ def feval(
     every : int, default 1
         Evaluate every `every` rounds, starting with the first. Nothing is logged in other rounds.
     convention : str, optional
-        Read metric names as this library does. See `gainwise.parse_metrics`.
-    negative_labels : {"refuse", "allow", "zero"}
-        See `gainwise.Judgments`.
+        Interpret metric names as this library does, for example ``"sklearn"``. See `gainwise.parse_metrics`.
+    negative_labels : {"refuse", "allow", "zero"}, default "refuse"
+        Labels below 0 raise an error, are kept for metrics with linear gain, or are replaced with 0.
     n_jobs : int, optional
-        The largest number of threads. Default: the CPUs that the process may use, or fewer if that is faster.
-    names : {"plain", "safe"}
-        The form of names in the log: ``ndcg_exp@10``, or ``ndcg_exp_at_10`` for experiment trackers
-        (`gainwise.metrics.safe_name`). Early stopping accepts both.
+        Maximum number of threads. Defaults to the CPUs available to the process, or fewer if that is faster.
+    names : {"plain", "safe"}, default "plain"
+        The form of names in the log: ``ndcg_exp@10``, or ``ndcg_exp_at_10`` for experiment trackers that accept only
+        letters, digits and underscores (`gainwise.metrics.safe_name`). Early stopping accepts both.
     columns : mapping of Dataset to mapping, or list of pairs, optional
         Further labels of each dataset for metrics with ``column=NAME``, as in ``{valid_set: {"revenue": revenue}}``.
         Values are in row order. In `lightgbm.cv`, pass those of the full dataset. For arrays, as in `LGBMRanker`, pass
         pairs with the labels of the dataset, ``[(y_valid, {"revenue": revenue})]``.
+
+    Returns
+    -------
+    Feval
+        A callable to pass as ``feval=``.
 
     Raises
     ------
@@ -92,7 +98,7 @@ def feval(
     Notes
     -----
     `lightgbm.cv` splits queries without a warning if `folds` does, or if the objective is a custom function. The
-    returned function rejects such folds.
+    returned function rejects such folds, because a part of a query is usually easier to rank.
 
     Examples
     --------
@@ -119,6 +125,11 @@ def eval_metric(metrics: MetricLike | Iterable[MetricLike], *, every: int = 1, *
 
     If LightGBM logs a metric under the same name, both share one history. Use ``metric="None"`` to disable the
     built-in metrics. `early_stopping` detects equal names and raises an error.
+
+    See Also
+    --------
+    gainwise.lightgbm.feval : The parameters, and the errors.
+    gainwise.sklearn.GroupedLGBMRanker : A ranker for searches and pipelines of scikit-learn.
 
     Examples
     --------

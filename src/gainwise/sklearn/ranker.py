@@ -39,6 +39,11 @@ class GroupedLGBMRanker(lgb.LGBMRanker):
     training_queries_ : tuple
         The ids, sizes and sums of labels of the training queries. `scorer` uses them to detect split queries.
 
+    See Also
+    --------
+    gainwise.sklearn.scorer : Score the ranker in searches and cross-validations.
+    gainwise.lightgbm.eval_metric : Log ranking metrics in `fit`.
+
     Notes
     -----
     `fit` requests `qid`, validation data and callbacks by metadata routing, and weights after

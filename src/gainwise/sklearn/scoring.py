@@ -45,12 +45,13 @@ def scorer(
     Parameters
     ----------
     metrics : str, Metric, or an iterable of them
-        See `gainwise.parse_metrics`. One name results in one number. A list results in a dictionary, the form of
-        several metrics in `cross_validate` and searches (with one of them as `refit=`), computed from one prediction.
+        The metrics to compute (see `gainwise.parse_metrics`). One name results in one number. A list results in a
+        dictionary, the form of several metrics in `cross_validate` and searches (with one of them as `refit=`),
+        computed from one prediction.
     convention : str, optional
-        Read metric names as this library does. See `gainwise.parse_metrics`.
-    negative_labels : {"refuse", "allow", "zero"}
-        See `gainwise.Judgments`.
+        Interpret metric names as this library does. See `gainwise.parse_metrics`.
+    negative_labels : {"refuse", "allow", "zero"}, default "refuse"
+        Labels below 0 raise an error, are kept for metrics with linear gain, or are replaced with 0.
     n_jobs : int, optional
         The largest number of threads that evaluate, in each process of the search.
 
@@ -65,6 +66,11 @@ def scorer(
     ValueError
         If a metric is unknown. In a call, if queries are missing, if labels, queries or scores are invalid, or if the
         split of the data separates a query. Use ``error_score="raise"`` to end a search with the error.
+
+    See Also
+    --------
+    gainwise.sklearn.GroupedLGBMRanker : A LightGBM ranker that accepts `qid`.
+    sklearn.model_selection.GridSearchCV : Search parameters with this scorer.
 
     Notes
     -----

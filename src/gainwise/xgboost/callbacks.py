@@ -172,8 +172,9 @@ def early_stopping(
 ) -> EarlyStopping:
     """Create a callback that stops training if the metric that you name does not improve for some rounds.
 
-    It monitors one metric on one dataset, and ignores all others. It sets `best_iteration` and `best_score`, whether it
-    stops the training or not. The guide "Early stopping" describes continued trainings and other callbacks.
+    XGBoost's own early stopping guesses the direction of a metric from its name, and minimizes `mrr`. This callback
+    uses the direction that the metric defines. It monitors one metric on one dataset, ignores all others, and sets
+    `best_iteration` and `best_score`, whether it stops the training or not.
 
     Parameters
     ----------
@@ -191,6 +192,11 @@ def early_stopping(
         Return the model cut after its best round. Not available in `xgboost.cv`, or with dart and gblinear.
     verbose : bool, default True
         Print the best round.
+
+    Returns
+    -------
+    TrainingCallback
+        A callback to pass in ``callbacks=``, in place of `early_stopping_rounds`.
 
     Raises
     ------

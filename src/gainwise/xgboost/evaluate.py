@@ -200,7 +200,8 @@ class EvaluateRanking(Logger):
     missing : float, default NaN
         The value in X for a missing value, as `missing` of `XGBRanker`. A matrix has its own.
     convention, negative_labels, n_jobs, names
-        See `custom_metric`.
+        Interpretation of metric names, treatment of negative labels, number of threads, and form of names in the log,
+        as in `custom_metric`.
 
     Raises
     ------
@@ -388,14 +389,14 @@ def custom_metric(
     metrics : str, Metric or iterable of these
         The metrics to log, for example ``["ndcg_linear@10", "mrr"]``. See `gainwise.parse_metrics`.
     convention : str, optional
-        Read metric names as this library does. See `gainwise.parse_metrics`.
-    negative_labels : {"refuse", "allow", "zero"}
-        See `gainwise.Judgments`.
+        Interpret metric names as this library does, for example ``"sklearn"``. See `gainwise.parse_metrics`.
+    negative_labels : {"refuse", "allow", "zero"}, default "refuse"
+        Labels below 0 raise an error, are kept for metrics with linear gain, or are replaced with 0.
     n_jobs : int, optional
-        The largest number of threads. Default: the CPUs that the process may use, or fewer if that is faster.
-    names : {"plain", "safe"}
-        The form of names in the log: ``ndcg_exp@10``, or ``ndcg_exp_at_10`` for experiment trackers
-        (`gainwise.metrics.safe_name`). Early stopping accepts both.
+        Maximum number of threads. Defaults to the CPUs available to the process, or fewer if that is faster.
+    names : {"plain", "safe"}, default "plain"
+        The form of names in the log: ``ndcg_exp@10``, or ``ndcg_exp_at_10`` for experiment trackers that accept only
+        letters, digits and underscores (`gainwise.metrics.safe_name`). Early stopping accepts both.
     columns : mapping of DMatrix to mapping, optional
         Further labels of each matrix for metrics with ``column=NAME``, as in ``{dvalid: {"revenue": revenue}}``, in row
         order. `xgboost.cv` creates its own matrices, so it does not support them.
@@ -405,6 +406,12 @@ def custom_metric(
     ValueError
         If a metric is unknown. In the first round, if a DMatrix has no groups or its labels are not valid for the
         metrics. In any round, if scores are NaN.
+
+    See Also
+    --------
+    gainwise.xgboost.EvaluateRanking : A callback that logs all digits, also with estimators.
+    gainwise.xgboost.full_precision : Restore the digits that XGBoost removes.
+    gainwise.xgboost.early_stopping : Stop on one of the logged metrics.
 
     Notes
     -----
