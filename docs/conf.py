@@ -45,12 +45,6 @@ default_role = "py:obj"
 smartquotes_action = "qe"  # --options keep their dashes
 suppress_warnings = ["config.cache"]
 
-# If a library is not installed, its page shows a note, and its cells are not executed.
-OPTIONAL = {"catboost": "guides/catboost.md", "mlflow": "guides/mlflow.md", "optuna_integration": "guides/optuna.md"}
-missing = [library for library in OPTIONAL if find_spec(library) is None]
-for library in missing:
-    tags.add(f"without_{library}")  # type: ignore[name-defined]  # noqa: F821
-
 # -- pages that are executed
 for variable in ("OMP_NUM_THREADS", "OMP_THREAD_LIMIT"):  # deterministic trees, no busy waiting
     os.environ.setdefault(variable, "1")
@@ -59,10 +53,7 @@ nb_execution_in_temp = True
 nb_execution_timeout = 120
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True
-nb_execution_excludepatterns = [
-    "notebooks/*",
-    *(OPTIONAL[library] for library in missing),
-]  # notebooks are stored with outputs
+nb_execution_excludepatterns = ["notebooks/*"]  # stored with outputs
 nb_merge_streams = True
 nb_output_stderr = "remove"
 copybutton_exclude = ".linenos, .gp, .go"

@@ -1,6 +1,7 @@
-"""Parts of the site that its Markdown files do not contain: references, previews of notebooks, pictures, mathematics.
+"""Parts of the site that its Markdown files do not contain: executed cells, navigation, references, pictures, mathematics.
 
-The Markdown stays readable in the file view of a host. This extension adds the directives when the site is built.
+The Markdown contains no directives, so it is readable in the file view of a host. This extension adds them when the site
+is built.
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ import base64
 import json
 import os
 import re
+import sys
 import tempfile
 from html import unescape
 from importlib.util import find_spec
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -22,6 +25,8 @@ from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.errors import ExtensionError
 from sphinx.ext.autosummary.generate import generate_autosummary_docs
 
+import gainwise
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -30,12 +35,48 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 NOTEBOOKS = HERE.parent / "notebooks"
 REPOSITORY_ONLY = re.compile(r"<!-- only in the repository -->\n.*?<!-- end -->\n", re.DOTALL)
+SITE_ONLY = re.compile(r"<!-- only on the site: (.*?) -->", re.DOTALL)
+EXECUTED = "\n[Read this page with its outputs](../README.md)\n"
+"""The line of a page whose blocks of Python are executed, unless the text before a block names a file for it."""
+NOTEBOOK = """\
+---
+file_format: mystnb
+kernelspec:
+  name: python3
+language_info:
+  name: python
+  pygments_lexer: ipython3
+---
+"""
+FILE_NAME = re.compile(r"[Ss]ave .*as `[\w.-]+`:\s*\Z")
+CODE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+WITH_OUTPUT = re.compile(r"^<!-- with output -->\n(```sh\n(.*?)^```$)", re.MULTILINE | re.DOTALL)
+CALL = """\
+```{{code-cell}} python
+:tags: [remove-input]
+
+import subprocess as _subprocess
+
+_command = "gainwise() {{ '{python}' -m gainwise \\"$@\\"; }}\\n" + {command!r}
+_finished = _subprocess.run(["bash", "-c", _command], capture_output=True, text=True)
+print(_finished.stdout, _finished.stderr, f"exit code {{_finished.returncode}}", sep="")
+```"""
+NAME = re.compile(r"(?<![\[`\w])`gw\.(\w+)`(?!`)")
+PAGE = re.compile(r"\[([^\]]+)\]\(((?:\.\./)?[\w/]+)\.md\)")
+PART = re.compile(r"^\*\*(.+?)\*\*", re.MULTILINE)
+SECTIONS = ("get_started", "guides", "concepts", "reference", "background")
+TERMS = re.compile(r"(?:^- \*\*.+?\*\*: .+\n(?:  .+\n)*)+", re.MULTILINE)
+CARD_ROW = re.compile(r"^\| (\".+?) \| (.+?) \|$", re.MULTILINE)
 NAMES = re.compile(r"(?:^- `[\w.]+`\n)+", re.MULTILINE)
 NOTEBOOK_ROW = re.compile(r"^\| \[(.+?)\]\(\.\./notebooks/(\w+)\.ipynb\) \| (.+?) \|$", re.MULTILINE)
 PICTURE = re.compile(r"^!\[(.+)\]\((\S+)-light\.svg\)$", re.MULTILINE)
-LIBRARIES = {"api/catboost": "catboost", "api/dask": "dask", "api/report": "matplotlib"}
+LIBRARIES = {
+    **{"api/catboost": "catboost", "api/dask": "dask", "api/report": "matplotlib"},
+    **{"guides/catboost": "catboost", "guides/mlflow": "mlflow", "guides/optuna": "optuna_integration"},
+}
 """Pages that need a library when they are built."""
 MISSING = "This page is empty, because the site was built without `{}`."
+NOT_EXECUTED = "\n```{{note}}\nThe site was built without `{}`, so the outputs of this page are missing.\n```\n"
 TOGGLE = '<summary><span class="toctree-toggle"'  # a button of the navigation, which the theme does not name
 HREF = re.compile(r'<(?:a|link|img|script)\b[^>]*?\b(?:href|src)="([^"]*)"')
 ENTITY = re.compile(r"&(?!lt;|gt;|amp;)\w+;")  # of HTML, which XML does not define
@@ -62,24 +103,95 @@ def _complete_reference(docname: str, text: str) -> str:
 
 def add_directives(app: Sphinx, docname: str, source: list[str]) -> None:
     """Remove notes for the file view, and add the directives of this page."""
-    text = REPOSITORY_ONLY.sub("", source[0])
+    if Path(app.env.doc2path(docname)).suffix != ".md":
+        return
+    text = SITE_ONLY.sub(r"\1", REPOSITORY_ONLY.sub("", source[0]))
     text = PICTURE.sub(_show_in_both_schemes, text)
-    if docname.startswith("api/") and docname.count("/") == 1:
+    text = link_names(text)
+    if docname.startswith("api/"):
         text = _complete_reference(docname, text)
+    elif docname.endswith("/index"):
+        text += list_pages(text)
+    if docname == "index":
+        text = _show_questions(text)
     if docname == "notebooks":
         text = _show_notebooks(app, text)
     if docname == "gallery":
         text += "\n" + _build_grid("1 1 2 2", [_build_picture_card(*picture) for picture in _read_pictures(app)])
-    source[0] = text
+    if docname == "reference/glossary":
+        text = TERMS.sub(_define_terms, text)
+    source[0] = execute(docname, text) if EXECUTED in text else text
+
+
+def execute(docname: str, text: str) -> str:
+    """Return a page whose blocks of Python are cells, or a note if its library is missing."""
+    text = text.replace(EXECUTED, "")
+    library = LIBRARIES.get(docname)
+    if library is not None and find_spec(library) is None:
+        title, line, rest = text.partition("\n")
+        return title + line + NOT_EXECUTED.format(library) + rest
+
+    def create_cell(block: re.Match[str]) -> str:
+        is_file = FILE_NAME.search(text[: block.start()])
+        return block[0] if is_file else block[0].replace("```python\n", "```{code-cell} python\n", 1)
+
+    return NOTEBOOK + WITH_OUTPUT.sub(_call, CODE.sub(create_cell, text))
+
+
+def _call(block: re.Match[str]) -> str:
+    """Return a block of shell commands and a cell that shows what they print."""
+    return f"{block[1]}\n\n{CALL.format(python=sys.executable, command=block[2])}"
+
+
+def link_names(text: str) -> str:
+    """Turn the names of the package in a text into links to their pages."""
+
+    def link(name: re.Match[str]) -> str:
+        public = name[1] in gainwise.__all__
+        return f"{{py:obj}}`gw.{name[1]} <gainwise.{name[1]}>`" if public else name[0]
+
+    blocks = CODE.findall(text)
+    parts = (NAME.sub(link, part) for part in CODE.split(text))
+    return "".join(map("".join, zip_longest(parts, blocks, fillvalue="")))
+
+
+def list_pages(text: str) -> str:
+    """Return the navigation of a section: the pages that its index links to. A bold term begins a part."""
+    contents, parts = [], PART.split(text)
+    for caption, part in zip(["", *parts[1::2]], parts[::2], strict=True):
+        pages = [f"{' '.join(title.split())} <{page}>" for title, page in PAGE.findall(part)]
+        if pages:
+            options = [f":caption: {caption}"] * bool(caption)
+            contents += ["", "```{toctree}", ":hidden:", *options, "", *pages, "```"]
+    return "\n".join([*contents, ""])
+
+
+def _show_questions(text: str) -> str:
+    """Replace the table of the landing page by cards, and add the navigation of the site."""
+    cards = [f":::{{grid-item-card}} {title}\n{content}\n:::\n" for title, content in CARD_ROW.findall(text)]
+    pages = [f"{name.replace('_', ' ').capitalize()} <{name}/index>" for name in SECTIONS]
+    toctree = "\n".join(["```{toctree}", ":hidden:", "", *pages, "Gallery <gallery>", "```", ""])
+    return _replace_table(text, _build_grid("1 1 3 3", cards)) + "\n" + toctree
+
+
+def _define_terms(terms: re.Match[str]) -> str:
+    """Return a list of terms as a glossary."""
+    defined = re.findall(r"^- \*\*(.+?)\*\*: (.+(?:\n  .+)*)", terms[0], re.MULTILINE)
+    entries = (f"{term}\n    {' '.join(meaning.split())}\n" for term, meaning in defined)
+    return "\n".join(["```{glossary}", *entries, "```", ""])
 
 
 def _show_in_both_schemes(picture: re.Match[str]) -> str:
-    """Return a picture that exists for a light and a dark page."""
+    """Return a picture that exists for a light and a dark page, and for phones."""
     text, path = picture.groups()
-    schemes = (
-        f"```{{image}} {path}-{scheme}.svg\n:class: only-{scheme}\n:alt: {text}\n```" for scheme in ("light", "dark")
+    widths = {"": ""}
+    if (HERE / "_static" / f"{path.rpartition('/')[2]}-narrow-light.svg").exists():
+        widths = {"": " wide-screen", "-narrow": " narrow-screen"}
+    return "\n\n".join(
+        f"```{{image}} {path}{width}-{scheme}.svg\n:class: only-{scheme}{shown}\n:alt: {text}\n```"
+        for scheme in ("light", "dark")
+        for width, shown in widths.items()
     )
-    return "\n\n".join(schemes)
 
 
 def _list_references(docname: str, text: str) -> str:
@@ -108,9 +220,13 @@ def _show_notebooks(app: Sphinx, text: str) -> str:
     first = {name: path for name, _, path in reversed(list(_read_pictures(app)))}
     rows = NOTEBOOK_ROW.findall(text)
     cards = [_build_card(title, f"notebooks/{name}", "doc", first[name], content) for title, name, content in rows]
-    table = text[text.index("| ") : text.rindex("|") + 1]
     toctree = "\n".join(["```{toctree}", ":hidden:", "", *(f"notebooks/{name}" for _, name, _ in rows), "```", ""])
-    return text.replace(table, _build_grid("1 1 2 3", cards)) + "\n" + toctree
+    return _replace_table(text, _build_grid("1 1 2 3", cards)) + "\n" + toctree
+
+
+def _replace_table(text: str, replacement: str) -> str:
+    """Replace the only table of a page."""
+    return text.replace(text[text.index("| ") : text.rindex("|") + 1], replacement)
 
 
 def _build_grid(columns: str, cards: list[str]) -> str:

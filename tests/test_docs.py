@@ -102,7 +102,7 @@ def test_pages_are_short(pages, limit):
 
 def test_documentation_is_short():
     pages = [page for page in PAGES if "generated" not in page.parts]
-    assert sum(len(page.read_text(encoding="utf-8").split()) for page in pages) <= 23_500
+    assert sum(len(page.read_text(encoding="utf-8").split()) for page in pages) <= 23_000
 
 
 @pytest.mark.parametrize("words", ["It depends on the ", "is better than ", "Choose", "Safest", "No choice yet"])
@@ -111,6 +111,72 @@ def test_tables_of_the_verdict_use_the_words_of_the_output(words):
     assert words in sources
     for page in ("README.md", "docs/concepts/verdict.md"):
         assert words in (ROOT / page).read_text(encoding="utf-8")
+
+
+def read_rates(claim):
+    """Return the least and the largest measured rate, in percent, of the claims that match a pattern."""
+    table = (ROOT / "research" / "calibration" / "CLAIMS.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| [^|]+ \| ([^|]+) \| [^|]+ \| [^|]+ \| ([\d.]+) ± ", table, re.MULTILINE)
+    rates = [100 * float(rate) for name, rate in rows if re.fullmatch(claim, name)]
+    assert rates, claim
+    return min(rates), max(rates)
+
+
+TAIL = "loss of the margin, lognormal tail of losses"
+RARE = "loss of the margin, losses of 1 on 0.1 % of {} queries, noise on the others{}: false ship"
+AT_MARGIN = f"no_loss: loss of exactly the margin.*|{TAIL}, 1,000 queries: false ship"
+POWER = "power at 2.8 standard errors, [^:]*{}: ships"
+PILOT = "plan from a pilot of 400 queries, {}: the upper end is sufficient"
+
+
+@pytest.mark.parametrize(
+    ("page", "words", "claim"),
+    [
+        ("guides/gate.md", "of exactly the margin shipped in {:.1f} to {:.1f} % of", AT_MARGIN),
+        ("guides/gate.md", "{:.0f} to {:.0f} % of the simulated samples", POWER.format("betting")),
+        ("guides/gate.md", "ships it in {:.0f} to {:.0f} %.", POWER.format(r"deviation 0\.\d")),
+        ("background/calibration.md", "the gate shipped it in {:.1f} to {:.1f} %", AT_MARGIN),
+        ("background/calibration.md", "{:.0f} to {:.0f} % instead of", POWER.format("betting")),
+        ("background/calibration.md", "instead of {:.0f} to {:.0f} % for", POWER.format(r"deviation 0\.\d")),
+        ("background/calibration.md", "in {:.0f} to {:.0f} % of the samples instead", RARE.format("(500|1,000)", "")),
+        ("background/calibration.md", "gate shipped in {:.0f} to {:.1f} %", RARE.format("[0-9,]+", ", betting")),
+        ("background/calibration.md", "worse model in {:.0f} % instead of 5 %", r".*\+\.0005 and noise.*others: `agree`.*"),
+        ("background/calibration.md", "in {:.0f} % of the samples of 50 queries", f"{TAIL}, 50 queries: false ship"),
+        ("background/calibration.md", "{:.0f} % of 100, ", f"{TAIL}, 100 queries: false ship"),
+        ("background/calibration.md", "{:.0f} % of 300 and", f"{TAIL}, 300 queries: false ship"),
+        ("background/calibration.md", "and {:.0f} % of 1,000", f"{TAIL}, 1,000 queries: false ship"),
+        ("background/calibration.md", "582 queries, it was {:.0f} %", f"{TAIL}, 13 tests .*, planned looks: .*"),
+        ("background/calibration.md", "miss in {:.0f} %", "fixed baseline against 5 repeats with twice .*: miss"),
+        ("background/calibration.md", "which was wrong in {:.1f} %", ".*the only model that may be best.* is not"),
+        ("background/calibration.md", "in {:.0f} % of pilots", PILOT.format("normal differences")),
+        ("background/calibration.md", "in {1:.0f} and {0:.0f} % with", PILOT.format(".*tail of losses")),
+    ],
+)
+def test_figures_of_pages_are_those_of_the_claims(page, words, claim):
+    text = " ".join((ROOT / "docs" / page).read_text(encoding="utf-8").split())
+    assert words.format(*read_rates(claim)) in text
+
+
+def read_calibration(start):
+    """Return the cells of the rows of the calibration that begin with some text."""
+    lines = (ROOT / "research" / "calibration" / "CALIBRATION.md").read_text(encoding="utf-8").splitlines()
+    rows = [line.strip("| ").split(" | ") for line in lines if line.startswith(start)]
+    assert rows, start
+    return rows
+
+
+def test_figures_of_pages_are_those_of_the_calibration():
+    verdict, seed = (
+        " ".join((ROOT / "docs" / page).read_text(encoding="utf-8").split())
+        for page in ("concepts/verdict.md", "guides/recipe_or_seed.md")
+    )
+    rows = [row for row in read_calibration("| a third ties both winners") if len(row) == 16]
+    tests, genuine = ([100 * float(row[column]) for row in rows] for column in (9, 4))
+    rates = f"in {min(tests):.0f} to {max(tests):.0f} % of the samples, and the verdict in at most {max(genuine):.1f} %"
+    assert rates in verdict
+    ((*_, differ, single, _),) = read_calibration("| resampled queries | 2 | 5000 | 23 ")
+    of_configurations, of_models = (100 * float(rate.split()[0]) for rate in (differ, single))
+    assert f"in {of_models:.0f} % of the comparisons of single models, and in {of_configurations:.0f} %" in seed
 
 
 def test_reference_lists_every_public_name():

@@ -21,9 +21,7 @@ PAGES = [
     ROOT / "docs" / "index.md",
     *(page for folder in FOLDERS for page in sorted((ROOT / "docs" / folder).glob("*.md"))),
 ]
-BLOCK = re.compile(
-    r"^```(?:\{code-cell\} )?(?P<language>python|sh|toml|text)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL
-)
+BLOCK = re.compile(r"^```(?P<language>python|sh|toml|text)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE_NAME = re.compile(r"[Ss]ave .*as `([\w.-]+)`:\s*\Z")
 INSTALLED = {
     "gainwise",
@@ -46,13 +44,9 @@ FIRST_PAGES = ("index.md", "your_data.md", "lightgbm.md", "gate.md")
 
 
 def read_blocks(page):
-    """Return language, code and the text before each block, without directives of cells."""
+    """Return language, code and the text before each block."""
     text = page.read_text("utf-8").partition("\n## Develop\n")[0]  # that section needs a checkout
-    blocks = []
-    for match in BLOCK.finditer(text):
-        code = re.sub(r"\A(?::\w+: .*\n)+\n?", "", match["code"])
-        blocks.append((match["language"], code, text[: match.start()]))
-    return blocks
+    return [(match["language"], match["code"], text[: match.start()]) for match in BLOCK.finditer(text)]
 
 
 def imported_modules(code):

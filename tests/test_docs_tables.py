@@ -31,10 +31,8 @@ def test_command_has_the_options_of_a_page(command):
     assert {word for word in words if re.match("--?[a-z]", word)} <= options
 
 
-def test_every_metric_has_a_row_and_appears_in_a_heading():
-    headings = ", ".join(re.findall(r"^## .*: (.*)$", NAMES, re.MULTILINE))
+def test_every_metric_has_a_row():
     assert set(ROWS) == set(BUILT_IN)
-    assert sorted(headings.split(", ")) == sorted(BUILT_IN)
 
 
 @pytest.mark.parametrize("name", BUILT_IN)
