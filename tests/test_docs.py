@@ -168,7 +168,7 @@ def read_calibration(start):
 def test_figures_of_pages_are_those_of_the_calibration():
     verdict, seed = (
         " ".join((ROOT / "docs" / page).read_text(encoding="utf-8").split())
-        for page in ("concepts/verdict.md", "guides/recipe_or_seed.md")
+        for page in ("concepts/verdict.md", "guides/configuration_or_seed.md")
     )
     rows = [row for row in read_calibration("| a third ties both winners") if len(row) == 16]
     tests, genuine = ([100 * float(row[column]) for row in rows] for column in (9, 4))

@@ -78,7 +78,7 @@ def test_pages_contain_the_figures_of_the_results():
 
     for name, (folder, _) in PAGES.items():
         assert (folder / f"{name}.md").read_text("utf-8") == write_page(name), "run: python research/studies/page.py"
-    guide = (ROOT / "docs" / "guides" / "recipe_or_seed.md").read_text("utf-8")
+    guide = (ROOT / "docs" / "guides" / "configuration_or_seed.md").read_text("utf-8")
     assert all(read_figures()[name] in guide for name in ("repeat_low", "repeat_high", "repeat_p_value"))
 
 

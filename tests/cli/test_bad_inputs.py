@@ -29,7 +29,7 @@ JUDGED = "compare --labels labels.npy --group group.npy old.npy better.npy"
 GATE = "gate --labels labels.npy --group group.npy --baseline old.npy --candidate"
 PLAN = "plan --difference 0.1"
 VARIANCE = "plan --difference 0.1 --query-sd 1"
-RECIPE = "compare --data data.txt --recipe"
+RECIPE = "compare --data data.txt --configuration"
 SCORE = "score first.txt qrels.txt"
 
 SOURCES = [
@@ -91,7 +91,7 @@ RECIPES = [
 
 WRITES = [
     BadCall(f"{JUDGED} B=worse.csv --per-query worse.csv", "--per-query 'worse.csv'", "overwritten"),
-    BadCall(f"{JUDGED} --recipe A=A1.npy,A2.npy,A3.npy --html ./A2.npy", "--html 'A2.npy'", "overwritten"),
+    BadCall(f"{JUDGED} --configuration A=A1.npy,A2.npy,A3.npy --html ./A2.npy", "--html 'A2.npy'", "overwritten"),
     BadCall(f"{JUDGED} --segments kinds.csv:kind --html kinds.csv", "--html 'kinds.csv'", "overwritten"),
     BadCall(f"{JUDGED} worse.csv --html link.csv", "--html 'link.csv'", "overwritten"),
     BadCall(f"{GATE} N=worse.csv --json worse.csv", "--json 'worse.csv'", "overwritten"),

@@ -18,7 +18,7 @@ from gainwise.data import read_letor, write_run
 pytestmark = pytest.mark.slow
 
 LABELS = "--labels labels.npy --group group.npy"
-RECIPES = "--recipe A=A1.npy,A2.npy,A3.npy --recipe B=B1.npy,B2.npy,B3.npy"
+RECIPES = "--configuration A=A1.npy,A2.npy,A3.npy --configuration B=B1.npy,B2.npy,B3.npy"
 
 
 SAME = [
@@ -35,7 +35,7 @@ SAME = [
     ("--data data.txt old.npy worse.npy --segments kinds.csv:kind", "old worse", {"segments": "kind"}),
     ("--table all.csv --scores old,worse --segments kind", "old worse", {"segments": "kind"}),
     ("--data data.txt old.npy worse.npy --clusters kinds.csv:session", "old worse", {"clusters": "session"}),
-    ("--table all.csv --scores old --recipe A=A1,A2,A3 --clusters session", "old A", {"clusters": "session"}),
+    ("--table all.csv --scores old --configuration A=A1,A2,A3 --clusters session", "old A", {"clusters": "session"}),
 ]
 
 

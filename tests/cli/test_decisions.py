@@ -168,7 +168,7 @@ class TestPlan:
         assert content == as_json(expected.to_dict())
 
     def test_from_recipes_and_clusters(self, files):
-        models = "--table all.csv --clusters session --scores old --recipe A=A1,A2,A3 --recipe B=B1,B2,B3"
+        models = "--table all.csv --clusters session --scores old --configuration A=A1,A2,A3 --configuration B=B1,B2,B3"
         content = json_of(f"plan --difference 0.5 --claim pair {models}")
         comparison = files.compare("old", "A", "B", metrics=METRICS, clusters="session")
         assert content == as_json(comparison.plan(0.5, claim="pair").to_dict())

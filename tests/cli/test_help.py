@@ -56,7 +56,7 @@ def test_help_of_compare_has_an_option_of_every_group():
         shown.index(title) for title in ("─ Judgments ─", "─ Models ─", "─ Metrics ─", "─ Statistics ─", "─ Output ─")
     ]
     assert places == sorted(places)
-    options = ("--qrels", "--recipe", "--metric", "--alpha", "--html")
+    options = ("--qrels", "--configuration", "--metric", "--alpha", "--html")
     found = [shown.rindex(f"│ {option} ") for option in options]
     assert sorted([*places, *found]) == [place for pair in zip(places, found, strict=True) for place in pair]
 

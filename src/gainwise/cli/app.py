@@ -34,7 +34,7 @@ GROUPS = {
     "Judgments": ("data", "qrels", "table", "labels", "group", "label", "query", "column", "features"),
     "Models": (
         "scores",
-        "recipe",
+        "configuration",
         "baseline",
         "candidate",
         "selected",

@@ -64,7 +64,7 @@ EXIT_CODES = {"ship": 0, "do not ship": 3, "undecided": 4}
     "compare --data valid.txt a.txt b.txt --html report.html --open",
     "compare --qrels qrels.txt run_a.txt run_b.txt -m ndcg_exp@10",
     "compare --table scores.csv --scores old,new --segments device",
-    "compare --data valid.txt --recipe a=a1.txt,a2.txt,a3.txt b.txt",
+    "compare --data valid.txt --configuration a=a1.txt,a2.txt,a3.txt b.txt",
     "compare --data test.txt a.txt b.txt --selected a --searched 30",
 )
 def compare(
@@ -205,7 +205,7 @@ def _group_names(names: Sequence[str], pattern: str | None) -> dict[str, str] | 
 @command(
     "gains --data valid.txt lgb=model.txt other=scores.npy",
     "gains --qrels qrels.txt run_a.txt run_b.txt -m ndcg_linear@20",
-    without=("segments", "recipe", "clusters"),
+    without=("segments", "configuration", "clusters"),
 )
 def gains(
     inputs: InputOptions,
@@ -234,7 +234,7 @@ def gains(
         "scores",
         "unjudged",
         "segments",
-        "recipe",
+        "configuration",
         "clusters",
         "allow_incomplete",
         "allow_misaligned",
@@ -298,7 +298,7 @@ def parse_requirement(require: str, margin: float) -> Any:
     "gate --data valid.txt --baseline old.txt --candidate new.txt --require no-loss --margin 0.01",
     "gate --table log.csv --baseline old --candidate new --column revenue "
     "-m ndcg_linear@10=0.002 -m 'cg(column=revenue)@10=1%' --gain ndcg_linear@10 --markdown",
-    without=("models", "scores", "recipe", "allow_incomplete"),
+    without=("models", "scores", "configuration", "allow_incomplete"),
 )
 def gate(
     inputs: InputOptions,
@@ -338,7 +338,7 @@ def gate(
     planned: Any = None if looks is None else parse_numbers("--looks", looks)
     recipes = [text for text in (baseline, candidate) if is_recipe(text)]
     models = [text for text in (baseline, candidate) if text not in recipes]
-    selection: dict[str, Any] = {"models" if inputs.table is None else "scores": models, "recipe": recipes}
+    selection: dict[str, Any] = {"models" if inputs.table is None else "scores": models, "configuration": recipes}
     comparison = read_comparison(replace(inputs, **selection), metrics, alpha=alpha, seed=seed)
     first, second = comparison.models
     if recipes == [baseline]:  # Configurations are the last models of a comparison.
@@ -441,7 +441,7 @@ def plan(
     """Plan how many queries are required to show a difference.
 
     The variance is that of the given models, which are read as for compare, or that of --query-sd. Models given as
-    --recipe also have a variance over repeats.
+    --configuration also have a variance over repeats.
     """
     from ..comparison.power import plan as plan_from_variances
 

@@ -153,7 +153,7 @@ class InputOptions:
             help="Kinds of queries, compared separately, or a column of --table. Repeatable.",
         ),
     ] = None
-    recipe: Annotated[
+    configuration: Annotated[
         list[str] | None,
         Option(metavar="NAME=FILE,FILE,FILE", help="Repeats of a training configuration, three or more. Repeatable."),
     ] = None
@@ -212,8 +212,8 @@ def parse_recipe(text: str) -> tuple[str, list[str]]:
     name, equals, files = text.partition("=")
     repeats = files.split(",")
     if not equals or not all(repeats):
-        raise ValueError(f"--recipe must have the form NAME=FILE,FILE,FILE, got {text!r}.")
-    _validate_unique(f"Repeats of --recipe {name!r}", repeats)
+        raise ValueError(f"--configuration must have the form NAME=FILE,FILE,FILE, got {text!r}.")
+    _validate_unique(f"Repeats of --configuration {name!r}", repeats)
     return decode_name(name), repeats
 
 
@@ -235,7 +235,7 @@ def read_comparison(options: InputOptions, metrics: Sequence[MetricLike] | None,
     from ..comparison.compare import compare_scores
     from ..comparison.scored_models import read_models, read_query_columns, read_runs
 
-    recipes = [parse_recipe(text) for text in options.recipe or []]
+    recipes = [parse_recipe(text) for text in options.configuration or []]
     _validate_source(options)
     if options.table is None and not options.models and not recipes:
         raise ValueError("Pass at least one model as NAME=FILE.")
@@ -437,7 +437,7 @@ def load_table(
         repeats = [column for _, columns in recipes for column in columns]
         others = {label, query, options.clusters, *(options.segments or []), *(options.column or []), *repeats}
         scores = _select_scores(path, table[[name for name in table if name not in others]])
-    _validate_unique("Columns of scores and names of --recipe", [*scores, *(name for name, _ in recipes)])
+    _validate_unique("Columns of scores and names of --configuration", [*scores, *(name for name, _ in recipes)])
     if not scores and not recipes:
         raise ValueError(f"{path} has no column of scores besides {label!r} and {query!r}.")
     columns = {name: name for name in scores} | dict(recipes)

@@ -64,7 +64,7 @@ MAX_ROWS = 12
 class Mark:
     """One model under one metric: its difference to the reference, with a simultaneous interval.
 
-    `description` states everything in words, and `repeats` are the differences of the repeats of a training recipe.
+    `description` states everything in words, and `repeats` are the differences of the repeats of a configuration.
     """
 
     value: float
@@ -401,7 +401,7 @@ def build_baseline_chart(
 
 
 def add_repeats(chart: Chart, distances: Mapping[str, Mapping[str, Sequence[float]]]) -> Chart:
-    """Return a chart with every repeat of training recipes. `distances` to the best are by metric and model."""
+    """Return a chart with every repeat of training configurations. `distances` to the best are by metric and model."""
     rows = []
     for row in chart.rows:
         marks = []

@@ -214,7 +214,7 @@ def build_queries_section(content: Content, max_queries: int) -> Section | None:
     note += "." if content.merged else f", by {upper.short} above and by {lower.short} below."
     note += " The strongest come first. They are not typical, unlike the random sample." if number else ""
     if any(content.comparison.verdict.repeats.get(model) for model in queries.pair[:2]):
-        note += " Rankings are those of a recipe's first repeat, bars those of the mean of all its repeats."
+        note += " Rankings are those of a configuration's first repeat, bars those of the mean of all its repeats."
     return Section("queries", "Which queries", text, partial(_draw_queries, content, queries, max_queries), note)
 
 
