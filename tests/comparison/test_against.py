@@ -162,7 +162,7 @@ class TestRule:
     def test_a_loss_within_the_margin_is_named(self):
         values = panel_of(queries=3000, lead=((0, -0.01, 0.02), (0, 0.01, 0.02)))
         result = compared(values).against("production", 0.03, require="no_loss")
-        assert [one.proven_losses for one in result.candidates] == [(FIRST,), ()]
+        assert [one.shown_losses for one in result.candidates] == [(FIRST,), ()]
         assert (result.decisions["B"], result.candidates[0].excessive_losses) == ("ship", ())
         assert f"loss within the margin is shown under {FIRST}" in result.sentence("B")
 

@@ -149,8 +149,8 @@ class CandidateDecision:
     decision : {"ship", "do not ship", "undecided"}
         The decision by the bounds of this test. If an earlier look has decided, `BaselineComparison.decisions` has that
         decision, which counts.
-    proven_losses, excessive_losses : tuple of str
-        Metrics with a proven loss on all queries, and metrics with a proven loss of more than the margin.
+    shown_losses, excessive_losses : tuple of str
+        Metrics whose loss on all queries is shown, and metrics whose loss is shown to exceed the margin.
     difference, lower, upper : dict of metric name to float
         Mean of the candidate minus mean of the baseline in the unit of the metric, with the bounds of
         `Comparison.pairs`. They describe the differences and do not decide.
@@ -173,7 +173,7 @@ class CandidateDecision:
 
     candidate: str
     decision: Decision
-    proven_losses: tuple[str, ...]
+    shown_losses: tuple[str, ...]
     excessive_losses: tuple[str, ...]
     difference: dict[str, float]
     lower: dict[str, float]
@@ -190,7 +190,7 @@ class CandidateDecision:
         """Return all attributes as plain values for JSON. Infinite bounds become None."""
         content = {
             "decision": self.decision,
-            "proven_losses": self.proven_losses,
+            "shown_losses": self.shown_losses,
             "excessive_losses": self.excessive_losses,
             "metrics": {
                 metric: {name: getattr(self, name)[metric] for name in (*BY_METRIC, "shares")} for metric in self.shares
@@ -219,10 +219,10 @@ class BaselineComparison(Scope, TextResult):
     With δ the true mean of the candidate minus that of the baseline under a metric (sign reversed for losses), on all
     queries and in each segment of `segments`, and Δ the margin of the metric:
 
-    - *Ship* with ``require="no_loss"``: δ > −Δ under every metric is proven.
-    - *Ship* with ``require="gain"``: in addition, δ > 0 on all queries under some metric of `gain` is proven. If the
-      margin is 0, δ > 0 under every metric is proven.
-    - *Do not ship*: δ < −Δ under some metric is proven.
+    - *Ship* with ``require="no_loss"``: δ > −Δ under every metric is shown.
+    - *Ship* with ``require="gain"``: in addition, δ > 0 on all queries under some metric of `gain` is shown. If the
+      margin is 0, δ > 0 under every metric is shown.
+    - *Do not ship*: δ < −Δ under some metric is shown.
     - *Undecided*: otherwise.
 
     Attributes
@@ -462,8 +462,8 @@ class BaselineComparison(Scope, TextResult):
         level = f"one-sided, {self.one_sided_confidence} each, {format_sample_size(self.queries, self.clusters)}"
         text = as_text(format_decision(self, candidate, names)).removeprefix("★ ")
         text += f" {bounds[0].upper()}{bounds[1:]} ({level})."
-        if candidate.proven_losses and candidate.decision != "do not ship":
-            text += f" A loss within the margin is shown under {join_names(candidate.proven_losses)}."
+        if candidate.shown_losses and candidate.decision != "do not ship":
+            text += f" A loss within the margin is shown under {join_names(candidate.shown_losses)}."
         few = [metric for metric in self.metrics if candidate.differing[metric] < MIN_QUERIES]
         if few and not self.shortage and self.bounds == "asymptotic":
             is_bounded = all(map(math.isfinite, candidate.at_least.values()))
@@ -824,7 +824,7 @@ def _decide(parts: Sequence[Part], test: _Test, b: int, c: int, intervals: Float
     return CandidateDecision(
         candidate=panel.models[c],
         decision=decision,
-        proven_losses=tuple(compress(metrics, at_most < 0)),
+        shown_losses=tuple(compress(metrics, at_most < 0)),
         excessive_losses=tuple(compress(metrics, at_most < -margins)),
         difference=by_metric(difference),
         lower=by_metric(lowest),

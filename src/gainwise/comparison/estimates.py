@@ -506,7 +506,7 @@ def draw_repeat_errors(
     """Add the error of repeats to draws of the error over queries, shape (metrics, M, draws), in place.
 
     Return χ²(R − 1)/(R − 1) of each metric and model, shape (metrics, M, draws): the ratio of the estimated to the true
-    variance of so few repeats, 1 for a fixed model. R is the smallest number of repeats of a model. Each metric has
+    variance of so few repeats, 1 for a fixed model. R is the smallest number of repeats of a recipe. Each metric has
     its own ratio, because its repeat effects may not be correlated with those of other metrics. If `shared` is True,
     all metrics have the same one. Models with the same values share it, too.
     """
