@@ -1,7 +1,7 @@
-"""Parts of the site that its Markdown files do not contain: executed cells, navigation, references, pictures, mathematics.
+"""Parts of the site that its Markdown files do not contain: cells, navigation, references, pictures, mathematics.
 
-The Markdown contains no directives, so it is readable in the file view of a host. This extension adds them when the site
-is built.
+The Markdown contains no directives, so it is readable in the file view of a host. This extension adds them when the
+site is built.
 """
 
 from __future__ import annotations
@@ -71,8 +71,12 @@ NAMES = re.compile(r"(?:^- `[\w.]+`\n)+", re.MULTILINE)
 NOTEBOOK_ROW = re.compile(r"^\| \[(.+?)\]\(\.\./notebooks/(\w+)\.ipynb\) \| (.+?) \|$", re.MULTILINE)
 PICTURE = re.compile(r"^!\[(.+)\]\((\S+)-light\.svg\)$", re.MULTILINE)
 LIBRARIES = {
-    **{"api/catboost": "catboost", "api/dask": "dask", "api/report": "matplotlib"},
-    **{"guides/catboost": "catboost", "guides/mlflow": "mlflow", "guides/optuna": "optuna_integration"},
+    "api/catboost": "catboost",
+    "api/dask": "dask",
+    "api/report": "matplotlib",
+    "guides/catboost": "catboost",
+    "guides/mlflow": "mlflow",
+    "guides/optuna": "optuna_integration",
 }
 """Pages that need a library when they are built."""
 MISSING = "This page is empty, because the site was built without `{}`."

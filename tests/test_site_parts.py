@@ -57,7 +57,8 @@ def test_index_of_a_folder_leads_to_each_page(site_parts, folder):
 def test_blocks_of_an_executed_page_become_cells(site_parts):
     page = (
         "# Title\n\n[Read this page with its outputs](../README.md)\n\nText.\n\n```python\nfirst = 1\n```\n\n"
-        "Save this as `second.py`:\n\n```python\nsecond = 2\n```\n\n<!-- with output -->\n```sh\ngainwise metrics\n```\n"
+        "Save this as `second.py`:\n\n```python\nsecond = 2\n```\n\n"
+        "<!-- with output -->\n```sh\ngainwise metrics\n```\n"
     )
     cells = re.findall(r"^```(.*)\n", site_parts.execute("guides/page", page), re.MULTILINE)
     assert cells[::2] == ["{code-cell} python", "python", "sh", "{code-cell} python"]
