@@ -36,7 +36,7 @@ HERE = Path(__file__).parent
 NOTEBOOKS = HERE.parent / "notebooks"
 REPOSITORY_ONLY = re.compile(r"<!-- only in the repository -->\n.*?<!-- end -->\n", re.DOTALL)
 SITE_ONLY = re.compile(r"<!-- only on the site: (.*?) -->", re.DOTALL)
-EXECUTED = "\n[Read this page with its outputs](../README.md)\n"
+EXECUTED = "\n[Page with outputs](../README.md)\n"
 """The line of a page whose blocks of Python are executed, unless the text before a block names a file for it."""
 NOTEBOOK = """\
 ---

@@ -53,7 +53,7 @@ PILOT = "plan from a pilot of 400 queries, {}: the upper end is sufficient"
         (LIMITS, "miss in {:.0f} %", "fixed baseline against 5 repeats with twice .*: miss"),
         (LIMITS, "which was wrong in {:.1f} %", ".*the only model that may be best.* is not"),
         (LIMITS, "in {:.0f} % of pilots", PILOT.format("normal differences")),
-        (LIMITS, "in {1:.0f} and {0:.0f} % with", PILOT.format(".*tail of losses")),
+        (LIMITS, "sufficient in {1:.0f} and {0:.0f} %.", PILOT.format(".*tail of losses")),
     ],
 )
 def test_claims(page, words, claim):

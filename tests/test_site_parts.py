@@ -56,7 +56,7 @@ def test_index_of_a_folder_leads_to_each_page(site_parts, folder):
 
 def test_blocks_of_an_executed_page_become_cells(site_parts):
     page = (
-        "# Title\n\n[Read this page with its outputs](../README.md)\n\nText.\n\n```python\nfirst = 1\n```\n\n"
+        "# Title\n\n[Page with outputs](../README.md)\n\nText.\n\n```python\nfirst = 1\n```\n\n"
         "Save this as `second.py`:\n\n```python\nsecond = 2\n```\n\n"
         "<!-- with output -->\n```sh\ngainwise metrics\n```\n"
     )
@@ -66,7 +66,7 @@ def test_blocks_of_an_executed_page_become_cells(site_parts):
 
 def test_page_without_its_library_shows_a_note_and_its_code(site_parts, monkeypatch):
     monkeypatch.setitem(site_parts.LIBRARIES, "guides/page", "missing_library")
-    page = "# Title\n\n[Read this page with its outputs](../README.md)\n\n```python\nfirst = 1\n```\n"
+    page = "# Title\n\n[Page with outputs](../README.md)\n\n```python\nfirst = 1\n```\n"
     shown = site_parts.execute("guides/page", page)
     assert "built without `missing_library`" in shown
     assert "code-cell" not in shown
