@@ -82,6 +82,21 @@ def test_pages_contain_the_figures_of_the_results():
     assert all(read_figures()[name] in guide for name in ("repeat_low", "repeat_high", "repeat_p_value"))
 
 
+def test_sentences_of_other_pages_contain_the_measured_figures():
+    from sentences import SENTENCES, insert_figures
+
+    for page in SENTENCES:
+        assert (ROOT / page).read_text("utf-8") == insert_figures(page), "run: python research/studies/page.py"
+
+
+def test_a_sentence_that_a_page_does_not_contain(monkeypatch):
+    import sentences
+
+    monkeypatch.setitem(sentences.SENTENCES, "README.md", [("gainwise takes {} seconds", lambda: ["1"])])
+    with pytest.raises(ValueError, match="README.md must contain the sentence 'gainwise takes {} seconds' once"):
+        sentences.insert_figures("README.md")
+
+
 def test_statements_of_the_pages_are_those_of_the_results():
     """Sentences without figures, which the templates contain."""
     from records import read_results

@@ -8,13 +8,16 @@ Samples are drawn with replacement, so their queries are independent, and an exa
 probabilities are the nearest ones to equal ones under which the means differ as stated. With clusters, whole clusters
 are drawn. The rates of each cell are stored in a JSON file next to the page, so an interrupted calibration continues.
 
-The Monte Carlo error of a rate describes one pair of models only. The page therefore shows the spread over pairs.
+The samples of a truth, design and number of queries are distributed over its pairs of models. The page shows the mean
+and the spread over pairs, because the Monte Carlo error of a rate describes one pair only.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
@@ -33,7 +36,8 @@ import gainwise as gw
 
 SIZES = (50, 100, 200, 500, 1_000, 2_000)
 LARGE_SIZES = (*SIZES, 4_000, 8_000)
-DESIGNS = ("queries", "clusters", "weights")
+DESIGNS = {"queries": SIZES, "clusters": LARGE_SIZES, "weights": SIZES}
+"""Numbers of queries by design. Smaller samples have too few directors for a decision."""
 METRIC_PAIRS = (("ndcg_linear@10", "mrr"), ("map", "mrr"))
 MARGIN = 0.005
 GAINS = (0.002, 0.005, 0.01, 0.02)
@@ -165,6 +169,11 @@ class PairCell:
         """A unique name."""
         return " | ".join(["pair", *map(str, asdict(self).values())])
 
+    @property
+    def condition(self) -> tuple[object, ...]:
+        """What the cells of other pairs of models have in common with this one."""
+        return "pair", self.difference, self.design, self.size
+
     def judge(self, seeds: Sequence[int], population: Queries) -> dict[str, float]:
         """Return the coverage of the intervals of the pair, and the rates of decisions."""
         pair = population.select(METRIC_PAIRS[0], (self.first, self.second))
@@ -211,6 +220,11 @@ class VerdictCell:
         """A unique name."""
         return " | ".join(["verdict", *map(str, asdict(self).values())])
 
+    @property
+    def condition(self) -> tuple[object, ...]:
+        """No other cell has the same condition."""
+        return ("verdict", *asdict(self).values())
+
     def judge(self, seeds: Sequence[int], population: Queries) -> dict[str, float]:
         """Return the rates of the kinds, and the coverage of the bounds."""
         chosen = population.select(self.metrics, SCENARIO_MODELS)
@@ -244,6 +258,11 @@ class PlanCell:
         """A unique name."""
         return " | ".join(["plan", str(self.candidate), str(self.size)])
 
+    @property
+    def condition(self) -> tuple[object, ...]:
+        """What the cells of other candidates have in common with this one."""
+        return "plan", self.size
+
     def judge(self, seeds: Sequence[int], population: Queries) -> dict[str, float]:
         """Return how often the planned number of queries is sufficient, with the stated confidence of 50 and 80 %."""
         pair = population.select(METRIC_PAIRS[0], (0, self.candidate))
@@ -265,8 +284,9 @@ def list_pair_cells() -> Iterator[PairCell]:
         for difference, size in product((-MARGIN, 0.0), SIZES):
             yield PairCell(first, second, difference, "queries", size)
     for candidate in MODELS[1:]:
-        for design, difference, size in product(DESIGNS[1:], (-MARGIN, 0.0), SIZES):
-            yield PairCell(0, candidate, difference, design, size)
+        for design in ("clusters", "weights"):
+            for difference, size in product((-MARGIN, 0.0), DESIGNS[design]):
+                yield PairCell(0, candidate, difference, design, size)
         for gain, size in product(GAINS, LARGE_SIZES):
             yield PairCell(0, candidate, gain, "queries", size)
 
@@ -274,8 +294,8 @@ def list_pair_cells() -> Iterator[PairCell]:
 def list_verdict_cells() -> Iterator[VerdictCell]:
     """Yield all scenarios for both pairs of metrics and all designs."""
     names = ("as measured", *build_scenarios())
-    for metrics, scenario, design, size in product(METRIC_PAIRS, names, DESIGNS, SIZES):
-        yield VerdictCell(scenario, metrics, design, size)
+    for metrics, scenario, design in product(METRIC_PAIRS, names, DESIGNS):
+        yield from (VerdictCell(scenario, metrics, design, size) for size in DESIGNS[design])
 
 
 def list_plan_cells(store: Store) -> Iterator[PlanCell]:
@@ -300,14 +320,18 @@ def _judge(cell: Cell, seeds: Sequence[int]) -> dict[str, float]:
     return cell.judge(seeds, _queries)
 
 
-def judge_cells(cells: Sequence[Cell], store: Store, repetitions: int, workers: int, path: Path) -> None:
+def judge_cells(cells: Sequence[Cell], store: Store, samples: int, workers: int, path: Path) -> None:
     """Judge the cells that are not complete, and add them to the store."""
-    tasks = [cell for cell in cells if not store.is_complete(cell.key, repetitions)]
+    numbers = Counter(cell.condition for cell in cells)
+    repetitions = {cell: math.ceil(samples / numbers[cell.condition]) for cell in cells}
+    tasks = [cell for cell in cells if not store.is_complete(cell.key, repetitions[cell])]
     os.environ["OMP_NUM_THREADS"] = "1"
     with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_initialize, initargs=(path,)) as pool:
-        futures = {pool.submit(_judge, cell, draw_seeds(cell.key, store.seed, repetitions)): cell for cell in tasks}
+        seeds = {cell: draw_seeds(cell.key, store.seed, repetitions[cell]) for cell in tasks}
+        futures = {pool.submit(_judge, cell, seeds[cell]): cell for cell in tasks}
         for done, future in enumerate(as_completed(futures), start=1):
-            store.add(futures[future].key, repetitions, future.result())
+            cell = futures[future]
+            store.add(cell.key, repetitions[cell], future.result())
             if done % 50 == 0:
                 print(f"{done:,} of {len(tasks):,} cells", flush=True)
 
@@ -337,7 +361,7 @@ PAIR_CLAIMS = (
 def format_pairs(store: Store, cells: Sequence[PairCell]) -> str:
     """Return the table of nulls of all pairs."""
     rows = []
-    for design, size in product(DESIGNS, SIZES):
+    for design, size in ((design, size) for design, sizes in DESIGNS.items() for size in sizes):
         same = [cell for cell in cells if (cell.design, cell.size) == (design, size)]
         by_claim = [[cell for cell in same if cell.difference == difference] for _, difference, _ in PAIR_CLAIMS]
         if not all(any(cell.key in store.cells for cell in claim) for claim in by_claim):
@@ -410,7 +434,7 @@ def main() -> None:
     """Judge all cells, and write the section."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--values", type=Path, required=True, help="file that the study of the release wrote")
-    parser.add_argument("--samples", type=int, default=2_000, help="samples of each cell (default: 2,000)")
+    parser.add_argument("--samples", type=int, default=2_000, help="samples per truth, design and number of queries (default: 2,000)")
     parser.add_argument("--sizes", type=int, nargs="+", help="only these numbers of queries")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)

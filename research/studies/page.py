@@ -1,8 +1,8 @@
-"""Write the pages about real data with the figures of the stored results.
+"""Write the pages about real data with the figures of the stored results, and insert figures into other pages.
 
     python research/studies/page.py
 
-The templates contain the names of figures in double braces.
+The templates contain the names of figures in double braces. `sentences.py` has the sentences of other pages.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from records import read_results
 from release_figures import describe_release
+from sentences import ROOT, SENTENCES, insert_figures
 from survey import CUTOFF, CUTOFFS, PROPERTIES
 
 HERE = Path(__file__).parent
@@ -250,3 +251,5 @@ PAGES = {
 if __name__ == "__main__":
     for page, (folder, _) in PAGES.items():
         (folder / f"{page}.md").write_text(write_page(page), encoding="utf-8")
+    for page in SENTENCES:
+        (ROOT / page).write_text(insert_figures(page), encoding="utf-8")
