@@ -434,7 +434,9 @@ def main() -> None:
     """Judge all cells, and write the section."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--values", type=Path, required=True, help="file that the study of the release wrote")
-    parser.add_argument("--samples", type=int, default=2_000, help="samples per truth, design and number of queries (default: 2,000)")
+    parser.add_argument(
+        "--samples", type=int, default=2_000, help="samples per truth, design and size (default: 2,000)"
+    )
     parser.add_argument("--sizes", type=int, nargs="+", help="only these numbers of queries")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)

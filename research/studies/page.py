@@ -56,10 +56,6 @@ def read_figures() -> dict[str, str]:
     simulated = read_results("simulated")
     power = [row["genuine"] for row in simulated if row["ratio"] == STANDARD_ERRORS]
     figures |= {"power_low": f"{100 * min(power):.0f}", "power_high": f"{100 * max(power):.0f} %"}
-    example = studies["dl19"]["repeats"]["example"]
-    means = example["means"][LINEAR]
-    figures |= {"repeat_low": f"{min(means):.3f}", "repeat_high": f"{max(means):.3f}"}
-    figures["repeat_p_value"] = f"{example['smallest_p_value_of_two_repeats'][LINEAR]:.3f}"
     return figures | describe_all(studies) | describe_survey() | describe_cranfield(studies["cranfield"])
 
 
