@@ -107,7 +107,9 @@ def test_documentation_is_short():
 
 @pytest.mark.parametrize("words", ["It depends on the ", "is better than ", "Choose", "Safest", "No choice yet"])
 def test_tables_of_the_verdict_use_the_words_of_the_output(words):
-    sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src/gainwise/comparison").glob("*.py"))
+    sources = "".join(
+        path.read_text(encoding="utf-8") for path in (Path(gw.__file__).parent / "comparison").glob("*.py")
+    )
     assert words in sources
     for page in ("README.md", "docs/concepts/verdict.md"):
         assert words in (ROOT / page).read_text(encoding="utf-8")
