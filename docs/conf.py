@@ -104,6 +104,7 @@ html_title = "gainwise"
 html_baseurl = os.environ.get("SITE_URL", "")  # the address of the published site, for canonical links
 html_static_path = ["_static"]
 html_css_files = ["extra.css"]
+html_js_files = ["contents.js"]
 html_math_renderer = "mathml"
 html_show_sourcelink = False
 html_copy_source = False
