@@ -280,21 +280,20 @@ def build_leaderboard(
     """
     tables = []
     for metric in sample.panel.metrics if metrics is None else metrics:
-        single, value_range = sample.single(metric, pairs=with_regrets), sample.ranges[metric]
-        columns = _rank_models(single, sample.alpha, value_range)
-        if with_regrets:
-            columns |= _bound_regrets(single, sample.alpha, value_range[1] - value_range[0])
+        columns = rank_models(sample, metric, with_regrets=with_regrets)
         tables.append(pd.DataFrame(columns).sort_values("rank", kind="stable", ignore_index=True))
     return pd.concat(tables, ignore_index=True)
 
 
-def _rank_models(single: JointEstimate, alpha: float, value_range: tuple[float, float]) -> dict[str, Any]:
+def rank_models(sample: Sample, metric: str, *, with_regrets: bool = False) -> dict[str, Any]:
+    """Return the columns of `build_leaderboard` for a metric, in the order of the models of the sample."""
+    single, value_range = sample.single(metric, pairs=with_regrets), sample.ranges[metric]
     panel, estimated, bootstrap = single
-    mean = panel.in_unit(panel.metrics[0], estimated.mean[0])
-    half = bootstrap.compute_mean_half_widths(0, alpha)
+    mean = panel.in_unit(metric, estimated.mean[0])
+    half = bootstrap.compute_mean_half_widths(0, sample.alpha)
     lower, upper = clip_intervals(mean, mean - half, mean + half, *value_range)
-    return {
-        "metric": panel.metrics[0],
+    columns = {
+        "metric": metric,
         "model": list(panel.models),
         "rank": 1 + (estimated.difference[0] > 0).sum(axis=1),
         "queries": panel.queries,
@@ -302,6 +301,9 @@ def _rank_models(single: JointEstimate, alpha: float, value_range: tuple[float, 
         "lower": lower,
         "upper": upper,
     }
+    if with_regrets:
+        columns |= _bound_regrets(single, sample.alpha, value_range[1] - value_range[0])
+    return columns
 
 
 def _bound_regrets(single: JointEstimate, alpha: float, largest: float) -> dict[str, Any]:
