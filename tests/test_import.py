@@ -6,8 +6,6 @@ import json
 import subprocess
 import sys
 
-import pytest
-
 SUBPACKAGES = ["catboost", "comparison", "dask", "data", "experiment", "lightgbm", "report", "sklearn", "xgboost"]
 LIGHT = ["comparison", "data", "report"]
 OPTIONAL = {
@@ -33,9 +31,10 @@ print(json.dumps(sorted(sys.modules)))
 MODULES_OF_COMPARISON = """
 import json, sys, numpy as np, gainwise as gw
 labels, scores = np.tile([2, 1, 0], 50), np.random.default_rng(0).random((2, 150))
-gw.compare(dict(zip("ab", scores)), gw.Judgments(labels, group=[3] * 50))
+comparison = gw.compare(dict(zip("ab", scores)), gw.Judgments(labels, group=[3] * 50))
 print(json.dumps(sorted(sys.modules)))
 """
+MODULES_OF_PRINT = MODULES_OF_COMPARISON.replace("print(", "str(comparison); print(")
 FIRST_USE = f"""
 import json, gainwise as gw
 print(json.dumps([len(gw.data.simulate(5, seed=0).group), *(getattr(gw, name).__name__ for name in {LIGHT})]))
@@ -66,11 +65,22 @@ def test_import_loads_numpy_and_no_subpackage():
     assert not {f"gainwise.{name}" for name in SUBPACKAGES} & set(modules)
 
 
-@pytest.mark.parametrize("code", [MODULES_OF_HELP, MODULES_OF_COMPARISON])
-def test_help_and_comparisons_without_results_load_neither_pandas_nor_scipy(code):
-    modules = run(code)
+def test_help_loads_no_library_of_numbers():
+    modules = run(MODULES_OF_HELP)
+    assert "gainwise.cli.compare" in modules
+    assert not {"numpy", "pandas", "scipy"} & set(modules)
+
+
+def test_comparisons_without_results_load_neither_pandas_nor_scipy():
+    modules = run(MODULES_OF_COMPARISON)
     assert "gainwise.judgments" in modules
     assert not {"pandas", "scipy"} & set(modules)
+
+
+def test_printed_comparisons_load_no_pandas():
+    modules = run(MODULES_OF_PRINT)
+    assert "gainwise.report.chart" in modules
+    assert "pandas" not in modules
 
 
 def test_subpackages_are_loaded_on_first_use():

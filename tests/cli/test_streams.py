@@ -67,7 +67,7 @@ def test_written_values_can_be_read(tmp_path, name):
     options = ("--label", "mrr", "--query", "query", "--score", "mrr")
     content = json_of("explain", tmp_path / name, *options)
     assert content["queries"] == 4
-    from gainwise.cli.inputs import read_table
+    from gainwise.data.tables import read_table
 
     table = read_table(tmp_path / name, text="query")
     assert set(table["query"]) == {"-1", "'@q", "'+a", "7"}

@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from gainwise.cli.inputs import read_table
 from gainwise.data import read_scores
+from gainwise.data.tables import read_table
 
 from .oracle import attempt
 

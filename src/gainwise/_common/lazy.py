@@ -1,11 +1,14 @@
-"""pandas and SciPy, imported when they are first used. Importing them takes longer than a small comparison."""
+"""pandas and SciPy, imported when they are first used. Importing them takes longer than a small comparison.
+
+NumPy is among them for modules that the help of the command line imports.
+"""
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["pandas", "scipy", "special"]
+__all__ = ["numpy", "pandas", "scipy", "special"]
 
 
 class _Module:
@@ -19,8 +22,9 @@ class _Module:
 
 
 if TYPE_CHECKING:
+    import numpy
     import pandas
     import scipy
     from scipy import special
 else:
-    pandas, scipy, special = map(_Module, ("pandas", "scipy", "scipy.special"))
+    numpy, pandas, scipy, special = map(_Module, ("numpy", "pandas", "scipy", "scipy.special"))

@@ -9,9 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from .arrays import nearest
+from .lazy import numpy as np
 
 NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 """The names of metrics, functions and columns that the name of a metric can contain."""
@@ -20,6 +18,8 @@ NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 def validate_choice(argument: str, value: object, choices: Sequence[str]) -> None:
     """Raise `ValueError` with the nearest valid value unless `value` is one of `choices`."""
     if value not in choices:
+        from .arrays import nearest
+
         hint = nearest(str(value), choices) or "."
         raise ValueError(f"{argument} must be one of {', '.join(map(repr, choices))}, got {value!r}{hint}")
 

@@ -12,7 +12,6 @@ from typer import Option
 from .._common import __version__
 from .._common.text import printable
 from .._common.validation import validate_choice, validate_output
-from ..metrics.names import parse_metrics
 from .app import command
 from .inputs import (
     Alpha,
@@ -323,6 +322,7 @@ def gate(
     sufficient. Do not ship: under one metric, the loss is shown to exceed the margin. By default, the metrics are both
     NDCGs at 10. Invalid input exits with 1 or 2.
     """
+    from ..metrics.names import parse_metrics
     from ..report.exports import build_gate_markdown
 
     prints_json = str(json_file) == "-"
@@ -385,6 +385,8 @@ def read_margins(texts: Sequence[str], default: str) -> tuple[list[Metric], dict
     >>> read_margins(["ndcg_linear@5,10=0.002", "map=1%"], "0")[1]
     {'ndcg_linear@5': 0.002, 'ndcg_linear@10': 0.002, 'map': '1%'}
     """
+    from ..metrics.names import parse_metrics
+
     metrics: list[Metric] = []
     margins: dict[str, float | str] = {}
     uses_default = False

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from .._common.validation import validate_choice
-from ..data.tables import read_table
 from .app import command
 from .inputs import AsJson, open_input, parse_model, read_data
 from .outputs import Terminal, print_json
@@ -68,5 +67,7 @@ def check(
 
 def _read_part(path: Path, query: str, features: int | None) -> Any:
     """Return the content of a file: a table, or LETOR or LightGBM data."""
+    from ..data.tables import read_table
+
     suffixes = [suffix for suffix in path.suffixes if suffix != ".gz"]
     return read_table(path, text=query) if suffixes and suffixes[-1] in TABLES else read_data(path, features)

@@ -16,12 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from typer import Argument, BadParameter, Option
 
-from .._common.arrays import nearest
 from .._common.text import printable
-from ..data import read_letor, read_lightgbm, read_scores
-from ..data.tables import get_column, is_mostly_numeric, read_table
-from ..data.text import to_number
-from ..judgments import Judgments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,6 +25,7 @@ if TYPE_CHECKING:
 
     from ..comparison.comparison import Comparison
     from ..data import RankingData
+    from ..judgments import Judgments
     from ..metrics.names import MetricLike
 
 MIN_ROWS = 5
@@ -224,6 +220,8 @@ def is_recipe(text: str) -> bool:
 
 def parse_numbers(place: str, text: str) -> list[float]:
     """Return the numbers in a text. `place` names the text in errors."""
+    from ..data.text import to_number
+
     try:
         return [to_number(part.encode()) for part in text.split(",")]
     except ValueError:
@@ -291,6 +289,9 @@ def read_scored_judgments(options: InputOptions) -> tuple[Judgments, Any, Any]:
 
 def read_judgments(options: InputOptions) -> Judgments | Path:
     """Read judgments without models. Qrels are returned as their path."""
+    from ..data.tables import get_column, read_table
+    from ..judgments import Judgments
+
     _validate_source(options)
     if options.qrels is not None:
         return options.qrels
@@ -324,11 +325,16 @@ def _validate_source(options: InputOptions) -> None:
 
 def read_data(path: Path, features: int | None = None) -> RankingData:
     """Read LETOR data, or LightGBM data if there is a `.query` file next to it."""
+    from ..data import read_letor, read_lightgbm
+
     read = read_lightgbm if path.with_name(f"{path.name}.query").exists() else read_letor
     return read(path, features=features)
 
 
 def _read_labels(labels: Any, group: Any) -> Judgments:
+    from ..data import read_scores
+    from ..judgments import Judgments
+
     try:
         return Judgments(read_scores(labels), group=read_scores(group))
     except (ValueError, TypeError) as error:
@@ -362,6 +368,8 @@ def _read_models(
 
 def _read_model(source: Source, width: int | None) -> Any:
     """Return scores or a booster. A booster must have been trained on `width` features."""
+    from ..data import read_scores
+
     path, column = source
     model: Any = _load_model(path) if column is None else read_scores(path, column=column)
     if not hasattr(model, "predict"):
@@ -403,6 +411,7 @@ def _read_label_files(option: str, texts: Sequence[str]) -> dict[str, dict[Any, 
     An id that is a whole number is in the result as text and as a number, because only the judgments determine its
     type.
     """
+    from .._common.arrays import nearest
     from ..comparison.query_labels import read_segment_file
 
     labels: dict[str, dict[Any, str]] = {}
@@ -428,6 +437,7 @@ def load_table(
 ) -> tuple[dict[str, Any], Judgments, pd.DataFrame]:
     """Return the models, the judgments and the whole table of --table."""
     from ..comparison.scored_models import read_columns
+    from ..data.tables import read_table
 
     path, label, query = options.table or Path(), options.label, options.query
     table = read_table(path, text=query)
@@ -445,6 +455,8 @@ def load_table(
 
 
 def _is_numeric_text(cells: pd.Series[Any]) -> bool:
+    from ..data.tables import is_mostly_numeric
+
     return cells.dtype.kind not in "fiub" and is_mostly_numeric(cells)
 
 

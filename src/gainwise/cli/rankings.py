@@ -10,8 +10,6 @@ from typing import Annotated, Any
 from typer import Argument, Option
 
 from .._common.text import printable
-from ..data import read_qrels, read_run
-from ..data.tables import get_column, read_table
 from .app import command
 from .inputs import (
     AsJson,
@@ -73,6 +71,8 @@ def score(
 
 def _are_swapped(run: Path, qrels: Path) -> bool:
     """Return whether the files can be read in the other order, after an error in this one."""
+    from ..data import read_qrels, read_run
+
     with suppress(ValueError, OSError):
         return run.is_file() and qrels.is_file() and len(read_qrels(run)) > 0 and len(read_run(qrels)) > 0
     return False
@@ -89,6 +89,7 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Show every value that libraries print for one ranking, and which libraries print it."""
+    from ..data.tables import get_column, read_table
     from ..evaluation.explain import build_judgments, distinct_numbers
     from ..evaluation.explain import explain as evaluate_conventions
     from ..report.text import explanation

@@ -42,7 +42,7 @@ from .gain_path import GainPath, build_gain_path, validate_bases
 from .guards import Family, Margin, read_family
 from .inference import Sample, limit_draws
 from .one_sided import Requirement
-from .pairs import MAX_PAIRS, build_clearest_pairs, build_leaderboard, build_pairs
+from .pairs import MAX_PAIRS, build_clearest_pairs, build_leaderboard, build_pairs, rank_models
 from .panel import (
     Panel,
     QueryCounts,
@@ -456,7 +456,7 @@ class Comparison:
         panel = self._sample.panel
         if panel.units < MIN_QUERIES or self._has_no_evidence or not self.chance:
             return ()
-        standings = build_leaderboard(self._sample, self._deciding, with_regrets=False)
+        standings = [rank_models(self._sample, metric) for metric in self._deciding]
         return tuple(find_chance_flags(standings, self.chance, self.lower_is_better))
 
     @cached_property

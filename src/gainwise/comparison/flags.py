@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from .._common.lazy import pandas as pd
 from .._common.lazy import special
 from .._common.text import format_confidence, format_mean, join_names, pluralize, styled
 from .._common.typing import Floats
@@ -110,26 +109,28 @@ def find_left_out_flags(counts: QueryCounts) -> Iterator[Flag]:
 
 
 def find_chance_flags(
-    standings: pd.DataFrame, chance: Mapping[str, Mapping[str, float]], lower_is_better: Container[str]
+    standings: Iterable[Mapping[str, Any]], chance: Mapping[str, Mapping[str, float]], lower_is_better: Container[str]
 ) -> Iterator[Flag]:
     """Yield flags of models whose confidence interval is not above random order, or is below it.
 
-    >>> row = {"metric": "mrr", "model": "A", "lower": 0.2, "upper": 0.3}
-    >>> print(*find_chance_flags(pd.DataFrame([row]), {"mrr": {"A": 0.4}}, ()))
+    `standings` are the `rank_models` of each metric.
+
+    >>> columns = {"metric": "mrr", "model": ["A"], "lower": np.array([0.2]), "upper": np.array([0.3])}
+    >>> print(*find_chance_flags([columns], {"mrr": {"A": 0.4}}, ()))
     A is below random order under mrr (0.4000). Are its scores negated or shuffled?
     """
     found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    for metric, table in standings.groupby("metric", sort=False):
-        name = str(metric)
+    for columns in standings:
+        name, lower, upper = columns["metric"], columns["lower"], columns["upper"]
         if name not in chance:
             continue
-        levels = table["model"].map(chance[name])
-        worse, better = table["upper"] < levels, table["lower"] > levels
+        levels = np.array([chance[name][model] for model in columns["model"]])
+        worse, better = upper < levels, lower > levels
         if name in lower_is_better:
-            worse, better = table["lower"] > levels, table["upper"] < levels
+            worse, better = lower > levels, upper < levels
         for code, mask in (("below chance", worse), ("chance level", ~worse & ~better)):
             if mask.any():
-                models = tuple(sorted(table["model"][mask]))
+                models = tuple(sorted(itertools.compress(columns["model"], mask)))
                 found.setdefault((code, models), []).append(f"{name} ({format_range(levels[mask])})")
     for (code, models), metrics in found.items():
         verb, pronoun = ("is", "its") if len(models) == 1 else ("are", "their")

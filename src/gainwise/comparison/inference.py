@@ -171,12 +171,15 @@ class BootstrapDraws:
         if self.whole is not None:
             joint, rows = self.whole
             return joint.max_t[rows]
-        return np.stack([self._compute_max_t(row) for row in range(len(self.values))])
+        largest = np.empty(self.values.shape)
+        for row, part in enumerate(largest):
+            self._compute_max_t(row, part)
+        return largest
 
-    def _compute_max_t(self, row: int) -> Floats:
-        """Return `max_t` of one metric. Every pair is computed once for both of its directions."""
+    def _compute_max_t(self, row: int, largest: Floats) -> None:
+        """Compute `max_t` of one metric, in place. Every pair is computed once for both of its directions."""
         (_, models, total), fixed = self.values.shape, self.factor is None
-        error, largest = self.estimated.error[row], np.empty((models, total))
+        error = self.estimated.error[row]
         inverse = np.divide(1.0, error, out=np.zeros_like(error), where=(error > 0) & (error < np.inf))
         for part in (slice(start, min(start + MAX_CHUNK, total)) for start in range(0, total, MAX_CHUNK)):
             draws = np.ascontiguousarray(self.values[row, :, part])
@@ -193,9 +196,8 @@ class BootstrapDraws:
                         t = self.compute_t(row, k, others, part)
                     np.maximum(highest[k], t.max(axis=0), out=highest[k])
                     np.minimum(lowest[others], t, out=lowest[others])
-            t = np.maximum(highest, -lowest)
+            t = np.maximum(highest, np.negative(lowest, out=lowest), out=highest)
             largest[:, part] = map_to_t(t, self.estimated.freedom) if fixed else t
-        return largest
 
     def find_critical(self, level: float) -> float:
         """Return the critical value of the largest t-statistic over all ordered pairs of models and metrics (max-T).

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._common.lazy import pandas as pd
 from .._common.typing import Bools, Floats, Integers
-from .bounds import remove_skewness
+from .bounds import DifferenceBounds, remove_skewness
 from .estimates import MIN_QUERIES, ROUNDING
 from .flags import FEW_QUERIES
 from .inference import MAX_MODELS, BootstrapDraws, JointEstimate, Sample, invert_t, two_step_test
@@ -21,7 +21,7 @@ MAX_PAIRS = 500
 """Pairs of models in JSON. With more, only the clearest ones are listed. `Comparison.pairs` contains all of them."""
 
 STEP_BLOCK = 65_536
-"""So many t-statistics are computed at a time in the step-down test, which fit into the cache of a processor."""
+"""So many t-statistics are computed at a time, which fit into the cache of a processor."""
 
 
 Effects: TypeAlias = dict[str, dict[str, Any]]
@@ -144,7 +144,7 @@ def _build_effects(
         low, high = sample.ranges[metric]
         ends = panel.in_unit(metric, lowest[row]), panel.in_unit(metric, -highest[row])
         lower, upper = clip_intervals(difference, *ends, low - high, high - low)
-        wins, losses = estimated.wins[row, second, first], estimated.wins[row, first, second]
+        wins, losses = (estimated.wins[row, *ends].astype(np.int64) for ends in ((second, first), (first, second)))
         effects[metric] = {
             "difference": difference,
             "lower": lower,
@@ -180,7 +180,7 @@ def _build_conflicts(joint: JointEstimate, pairs: Pairs, effects: Effects, commo
         "conflict": conflict,
         "p_value": find_conflict_p_values(joint, pairs),
         "p_adjusted": np.where(conflict, adjusted, 1.0),
-        "differing": least,
+        "differing": least.astype(np.int64),
         "flag": flag,
     }
 
@@ -203,18 +203,19 @@ def find_conflict_p_values(joint: JointEstimate, pairs: Pairs) -> Floats:
     first, second = bounds.p_values
     reversed_first, reversed_second = bounds.reverse().p_values
     one_way = np.minimum(np.maximum(first, reversed_second), np.maximum(reversed_first, second))
-    is_negative = find_covariances(joint)[pairs.first, pairs.second] < 0
+    is_negative = find_covariances(joint, pairs) < 0
     return np.asarray(np.minimum(1.0, one_way * np.where(is_negative, 2, 1)))
 
 
-def find_covariances(joint: JointEstimate) -> Floats:
-    """Return the covariance of the differences of each pair of models under two metrics, shape (M, M)."""
+def find_covariances(joint: JointEstimate, pairs: Pairs) -> Floats:
+    """Return the covariance of the differences of pairs of models under two metrics."""
     models, estimated = len(joint.panel.models), joint.estimated
     covariance = estimated.root[:, :models].T @ estimated.root[:, models:]
     own = np.diag(covariance).copy()
     if estimated.repeats is not None:
         own += np.einsum("kr,kr->k", estimated.repeats.root[:, :, 0], estimated.repeats.root[:, :, 1])
-    return np.asarray(own[:, None] + own - covariance - covariance.T)
+    (first, second, _) = pairs
+    return np.asarray(own[first] + own[second] - covariance[first, second] - covariance[second, first])
 
 
 def adjust_p_values(bootstrap: BootstrapDraws) -> Floats:
@@ -230,30 +231,40 @@ def adjust_p_values(bootstrap: BootstrapDraws) -> Floats:
     """
     (metrics, models, _), bounds = bootstrap.values.shape, bootstrap.bounds
     pairs = Pairs.list_all(models)
-    difference, error, skewness = (
-        array[:, pairs.first, pairs.second] for array in (bounds.difference, bounds.error, bounds.skewness)
-    )
-    rare = bounds.is_rare[:, pairs.first, pairs.second]
-    single, corrects = np.ones(error.shape), not (bounds.decides and bounds.has_repeats)
-    if (some := rare.any(axis=0) | corrects).any():
-        part = bounds.select(pairs.first[some], pairs.second[some])
-        single[:, some] = np.minimum(part.p_values, part.reverse().p_values) * metrics * models * (models - 1)
+    statistic, rare = _compute_statistics(bounds, pairs)
+    corrects = not (bounds.decides and bounds.has_repeats)
+    some = rare.any(axis=0) | corrects
+    part = bounds.select(pairs.first[some], pairs.second[some])
+    single = np.minimum(part.p_values, part.reverse().p_values) * metrics * models * (models - 1)
     if corrects:
         return np.minimum(1.0, single)
     rare_share = bounds.rare_share
-    t = np.divide(difference, error, out=np.zeros_like(error), where=error > 0)
-    statistic = np.maximum(remove_skewness(t, -skewness), remove_skewness(-t, skewness))
-    statistic[rare] = 0.0
     adjusted = _adjust_statistics(bootstrap, pairs, statistic) if rare_share < 1 else np.ones_like(statistic)
-    return np.minimum(1.0, np.where(rare, single / (rare_share or 1.0), adjusted / max(1 - rare_share, 1e-9)))
+    adjusted /= max(1 - rare_share, 1e-9)
+    adjusted[:, some] = np.where(rare[:, some], single / (rare_share or 1.0), adjusted[:, some])
+    return np.minimum(1.0, adjusted, out=adjusted)
+
+
+def _compute_statistics(bounds: DifferenceBounds, pairs: Pairs) -> tuple[Floats, Bools]:
+    """Return the two-sided statistics of pairs, 0 for rare ones, and which are rare, shape (metrics, pairs)."""
+    shape = (len(bounds.difference), len(pairs.places))
+    statistic, rare = np.empty(shape), np.empty(shape, dtype=bool)
+    for start in range(0, shape[1], STEP_BLOCK):
+        block = slice(start, start + STEP_BLOCK)
+        part = bounds.select(pairs.first[block], pairs.second[block])
+        t = np.divide(part.difference, part.error, out=np.zeros_like(part.error), where=part.error > 0)
+        largest = np.maximum(remove_skewness(t, -part.skewness), remove_skewness(-t, part.skewness))
+        rare[:, block] = part.is_rare
+        statistic[:, block] = np.where(rare[:, block], 0.0, largest)
+    return statistic, rare
 
 
 def _adjust_statistics(bootstrap: BootstrapDraws, pairs: Pairs, statistic: Floats) -> Floats:
     """Return the p-values of max-T of all pairs, in steps from the largest statistic, shape (metrics, pairs)."""
     if bootstrap.values.shape[1] > MAX_MODELS:
         largest = np.sort(bootstrap.max_t.max(axis=(0, 1)))
-        number = len(largest) - np.searchsorted(largest, statistic)
-        return np.asarray((1 + number) / (len(largest) + 1))
+        number = len(largest) + 1 - np.searchsorted(largest, statistic)
+        return np.asarray(number / (len(largest) + 1))
     order, draws = np.argsort(statistic, axis=None, kind="stable"), bootstrap.draws
     ordered, fixed = statistic.ravel()[order], bootstrap.factor is None
     limits = invert_t(ordered, bootstrap.estimated.freedom) if fixed else ordered
@@ -280,21 +291,20 @@ def build_leaderboard(
     """
     tables = []
     for metric in sample.panel.metrics if metrics is None else metrics:
-        single, value_range = sample.single(metric, pairs=with_regrets), sample.ranges[metric]
-        columns = _rank_models(single, sample.alpha, value_range)
-        if with_regrets:
-            columns |= _bound_regrets(single, sample.alpha, value_range[1] - value_range[0])
+        columns = rank_models(sample, metric, with_regrets=with_regrets)
         tables.append(pd.DataFrame(columns).sort_values("rank", kind="stable", ignore_index=True))
     return pd.concat(tables, ignore_index=True)
 
 
-def _rank_models(single: JointEstimate, alpha: float, value_range: tuple[float, float]) -> dict[str, Any]:
+def rank_models(sample: Sample, metric: str, *, with_regrets: bool = False) -> dict[str, Any]:
+    """Return the columns of `build_leaderboard` for a metric, in the order of the models of the sample."""
+    single, value_range = sample.single(metric, pairs=with_regrets), sample.ranges[metric]
     panel, estimated, bootstrap = single
-    mean = panel.in_unit(panel.metrics[0], estimated.mean[0])
-    half = bootstrap.compute_mean_half_widths(0, alpha)
+    mean = panel.in_unit(metric, estimated.mean[0])
+    half = bootstrap.compute_mean_half_widths(0, sample.alpha)
     lower, upper = clip_intervals(mean, mean - half, mean + half, *value_range)
-    return {
-        "metric": panel.metrics[0],
+    columns = {
+        "metric": metric,
         "model": list(panel.models),
         "rank": 1 + (estimated.difference[0] > 0).sum(axis=1),
         "queries": panel.queries,
@@ -302,6 +312,9 @@ def _rank_models(single: JointEstimate, alpha: float, value_range: tuple[float, 
         "lower": lower,
         "upper": upper,
     }
+    if with_regrets:
+        columns |= _bound_regrets(single, sample.alpha, value_range[1] - value_range[0])
+    return columns
 
 
 def _bound_regrets(single: JointEstimate, alpha: float, largest: float) -> dict[str, Any]:

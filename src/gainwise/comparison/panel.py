@@ -111,7 +111,11 @@ class Panel:
 
     def select(self, metrics: Sequence[str]) -> Panel:
         """Return these metrics in this order, with the queries that have a value under all of them."""
-        rows = [self.metrics.index(metric) for metric in metrics]
+        places = [self.metrics.index(metric) for metric in metrics]
+        first, *others = places
+        rows: Any = places
+        if others == list(range(first + 1, first + len(places))):  # A slice does not copy the values.
+            rows = slice(first, first + len(places))
         self.validate_common_queries(metrics)
         counted: NDArray[np.bool_] = np.logical_not(np.isnan(self.values[rows, 0]).any(axis=0))
         repeats = self.repeats and tuple(array[rows] for array in self.repeats)

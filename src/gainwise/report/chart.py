@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._common.text import (
     MINUS,
@@ -58,6 +58,17 @@ MAX_LISTED_REPEATS = 10
 
 MAX_ROWS = 12
 """Models in a chart. The others are counted."""
+
+
+class Gap(NamedTuple):
+    """The regret of a model under one metric with its bounds, its mean, and whether it may be best."""
+
+    model: str
+    regret: float
+    lower: float
+    upper: float
+    mean: float
+    may_be_best: bool
 
 
 @dataclass(frozen=True)
@@ -271,8 +282,6 @@ def build_verdict_chart(
 
     The star is on the model that a validation set selected, or on the safe choice if the headline names it.
     """
-    import pandas as pd
-
     merged = verdict.metrics_coincide
     metrics = verdict.metrics[:1] if merged else verdict.metrics
     chart = Chart(
@@ -288,9 +297,12 @@ def build_verdict_chart(
         return chart
     tables = {}
     for metric in metrics:
-        columns = ("regrets", "regrets_lower", "regrets_upper", "means")
-        tables[metric] = pd.DataFrame({name: getattr(verdict, name)[metric] for name in columns}, list(verdict.models))
-        tables[metric]["may_be_best"] = tables[metric].index.isin([*verdict.best_sets[metric], *verdict.common_best])
+        columns = [values[metric] for values in (verdict.regrets, verdict.regrets_lower, verdict.regrets_upper)]
+        columns.append(verdict.means[metric])
+        possible = {*verdict.best_sets[metric], *verdict.common_best}
+        tables[metric] = [
+            Gap(model, *(values[model] for values in columns), model in possible) for model in verdict.models
+        ]
     remarks: dict[str, list[str]] = {}
     for flag in verdict.flags:
         for model in flag.models if len(flag.models) < len(verdict.models) else ():
@@ -304,7 +316,8 @@ def build_metric_chart(comparison: Comparison, names: Names) -> Chart:
     (metric,), total, selected = comparison.metrics, len(comparison.models), comparison.selected
     standings = comparison._single_standings
     choice = _build_metric_choice(comparison, standings, names)
-    tables = {metric: standings[["regret", "regret_lower", "regret_upper", "mean", "may_be_best"]]}
+    columns = standings[["regret", "regret_lower", "regret_upper", "mean", "may_be_best"]]
+    tables = {metric: list(map(Gap._make, columns.itertuples(name=None)))}
     headline, advice, starred = _decide(comparison, choice)
     rows = _build_gap_rows(tables, selected or starred) if total > 1 else ()
     series = _build_series((metric,), comparison.lower_is_better, merged=False)
@@ -454,16 +467,13 @@ def _build_series(metrics: tuple[str, ...], losses: Container[str], merged: bool
 
 
 def _build_gap_rows(
-    tables: Mapping[str, pd.DataFrame], starred: str | None, remarks: Mapping[str, Sequence[str]] | None = None
+    tables: Mapping[str, Sequence[Gap]], starred: str | None, remarks: Mapping[str, Sequence[str]] | None = None
 ) -> tuple[Row, ...]:
-    """Return a row per model, best under the first metric first.
-
-    The table of each metric has five columns: regret, its lower and upper bound, mean, and whether it may be best.
-    """
+    """Return a row per model, best under the first metric first."""
     marks: dict[str, list[Mark]] = {}
     for metric, table in tables.items():
-        winner = table.iloc[:, 0].idxmin()
-        for model, regret, lower, upper, mean, possible in table.itertuples(name=None):
+        winner = min(table, key=lambda gap: gap.regret).model
+        for model, regret, lower, upper, mean, possible in table:
             ends = ""
             if upper < math.inf:
                 ends = f", interval {round_bound(lower, up=False)} to {round_bound(upper, up=True)}"
@@ -473,7 +483,7 @@ def _build_gap_rows(
             )
             mark = Mark(0.0 - regret, 0.0 - upper, 0.0 - lower, possible, model == winner, mean, description)
             marks.setdefault(model, []).append(mark)
-    is_alone = [table["may_be_best"].sum() == 1 for table in tables.values()]
+    is_alone = [sum(gap.may_be_best for gap in table) == 1 for table in tables.values()]
     rows = []
     for model, own in marks.items():
         worst = 0.0 - min(mark.lower for mark in own)
