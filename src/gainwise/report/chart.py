@@ -12,6 +12,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from .._common.lazy import pandas as pd
 from .._common.text import (
     MINUS,
     format_confidence,
@@ -38,8 +39,6 @@ from ..comparison.verdict import (
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
-
-    import pandas as pd
 
     from .._common.names import Names
     from ..comparison.baseline import BaselineComparison, CandidateDecision
@@ -271,8 +270,6 @@ def build_verdict_chart(
 
     The star is on the model that a validation set selected, or on the safe choice if the headline names it.
     """
-    import pandas as pd
-
     merged = verdict.metrics_coincide
     metrics = verdict.metrics[:1] if merged else verdict.metrics
     chart = Chart(
