@@ -100,7 +100,7 @@ for call in CALLS:
             {
                 "c.plot.leaderboard()": "Matplotlib. Run: pip install matplotlib",
                 "import tempfile; print(c.to_html(tempfile.mkdtemp() + '/r.html').name)": "r.html",
-                "import gainwise.drawing.style": "Matplotlib. Run: pip install matplotlib",
+                "import gainwise.drawing": "Matplotlib. Run: pip install matplotlib",
                 "from gainwise.report.plots import plot_gains": "Matplotlib. Run: pip install matplotlib",
                 "print(len(c.to_markdown()) > 0 and len(c.to_json()) > 0)": "True",
             },

@@ -120,25 +120,12 @@ def test_the_second_interrupt_ends_the_program_at_once():
 @pytest.mark.posix
 def test_names_in_the_c_locale(files, tmp_path):
     """Python decodes the bytes of other characters as surrogates there."""
-    models = ["é=old.npy", "better.npy"]
-    call = [
-        "-P",
-        "-X",
-        "utf8=0",
-        "-m",
-        "gainwise",
-        "compare",
-        "--labels",
-        "labels.npy",
-        "--group",
-        "group.npy",
-        *models,
-    ]
+    call = "-P -X utf8=0 -m gainwise compare --labels labels.npy --group group.npy é=old.npy better.npy"
     c_locale = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"}
-    shown = python([*call, "--baseline", "é"], **c_locale)
+    shown = python([*call.split(), "--baseline", "é"], **c_locale)
     assert (shown.returncode, shown.stderr) == (0, b"")
     assert b" instead of e: " in shown.stdout
-    assert json.loads(python([*call, "--json"], **c_locale).stdout)["models"] == ["é", "better"]
+    assert json.loads(python([*call.split(), "--json"], **c_locale).stdout)["models"] == ["é", "better"]
 
 
 def test_the_command_is_installed():

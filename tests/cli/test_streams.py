@@ -81,13 +81,10 @@ class TerminalText(io.StringIO):
 
 @pytest.mark.parametrize("columns", [20, 40, 80])
 def test_errors_end_lines_between_words(monkeypatch, columns):
-    stream, words = (
-        TerminalText(),
-        ["labels", "must", "be", "finite,", "but", "1", "of", "3", "are", "not.", "Remove", "unjudged", "documents"],
-    )
+    stream, text = TerminalText(), "labels must be finite, but 1 of 3 are not. Remove unjudged documents"
     monkeypatch.setenv("COLUMNS", str(columns))
     monkeypatch.setattr(sys, "stderr", stream)
-    _write_error(" ".join(words))
+    _write_error(text)
     lines = stream.getvalue().splitlines()
-    assert " ".join(lines).split() == words
+    assert " ".join(lines).split() == text.split()
     assert max(map(len, lines)) <= columns

@@ -16,7 +16,7 @@ from tests.comparison.tables import leaderboard_table, pairs_table, verdict_of
 import gainwise as gw
 from gainwise.data import simulate
 from gainwise.report.content import best_rounds
-from gainwise.report.plots.curves import plot_curves
+from gainwise.report.plots import plot_curves
 
 MODELS = ["m10", "m2", "other", "twin"]
 

@@ -81,20 +81,8 @@ CASES = [
     ),
     BadInput("identify NaN", lambda: gw.identify(0.5, JUDGMENTS, [1, 2, NAN, 4, 5]), "scores", ValueError, "row 2"),
     BadInput("identify scores", lambda: gw.identify(0.5, JUDGMENTS, [1, 2]), "scores", ValueError, "2 for 5"),
-    BadInput(
-        "identify judgments",
-        lambda: gw.identify(0.5, range(5), JUDGMENTS),
-        "wrong order",
-        TypeError,
-        "identify(number,",
-    ),
-    BadInput(
-        "identify data",
-        lambda: gw.identify(0.5, JUDGMENTS, range(5), data={"train": (range(5), range(5))}),
-        "data",
-        TypeError,
-        "Judgments",
-    ),
+    BadInput("swapped", lambda: gw.identify(0.5, range(5), JUDGMENTS), "wrong order", TypeError, "identify(number,"),
+    BadInput("data", lambda: gw.identify(1, JUDGMENTS, range(5), data={"a": (1, 2)}), "data", TypeError, "Judgments"),
     BadInput("explain group", lambda: gw.explain(JUDGMENTS, range(5), group=[5]), "group", TypeError, "contain them"),
     *(
         BadInput(f"explain k={k}", lambda k=k: gw.explain([1], [1], k=k), "k", ValueError, "whole")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import re
 from dataclasses import FrozenInstanceError, fields
+from pathlib import Path
 
 import hypothesis.strategies as st
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import given
 
 import gainwise as gw
 from gainwise.metrics import plain_name, safe_name
+from gainwise.metrics.names import BUILT_IN as OURS
 
 finite = st.floats(-1e6, 1e6, allow_nan=False)
 gains = st.one_of(
@@ -177,3 +179,29 @@ class TestShortNames:
         gw.RR(column="clicked", name="reused")
         later = gw.RR(column="bought", name="reused")
         assert gw.parse_metrics("reused") == (later,)
+
+
+ROOT = Path(__file__).parents[2]
+DEFINED_APART = {"judged": "tests/metrics/test_judged.py"}
+"""Metrics that need more than labels and scores, and where they are held against a plain definition."""
+
+
+def page(path):
+    return (ROOT / path).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_there_is_a_definition_in_plain_python(name, definitions):
+    """Values, expectations over ties and random queries are compared with it."""
+    if name in DEFINED_APART:
+        assert "def test_" in page(DEFINED_APART[name])
+        return
+    assert name in {re.match(r"\w+", defined)[0] for defined in definitions.METRICS}
+
+
+@pytest.mark.parametrize("metric", sorted({metric.__name__ for metric in OURS.values()}))
+def test_the_class_is_public_and_has_an_entry_in_the_reference(metric):
+    assert metric in gw.__all__
+    assert metric in gw.metrics.__all__
+    entries = page("docs/api/index.md").partition("\n## Metrics\n")[2].partition("\n## ")[0]
+    assert f"- `{metric}`" in entries.splitlines()

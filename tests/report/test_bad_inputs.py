@@ -18,9 +18,7 @@ JUDGMENTS = gw.Judgments([1, 0] * 30, group=[2] * 30)
 CASES = [
     BadInput("theme", lambda make, _: make(3).plot.leaderboard(theme="blue"), "theme", ValueError, "'blue'"),
     BadInput("kind of picture", lambda make, _: make(3).plot.leaderboard().save("a"), "path", ValueError, "extension"),
-    BadInput(
-        "no folder", lambda make, _: make(3).plot.leaderboard().save("no/a.png"), "'no'", OSError, "does not exist"
-    ),
+    BadInput("no folder", lambda make, _: make(3).plot.leaderboard().save("no/a.png"), "'no'", OSError, "not exist"),
     BadInput("one name of a pair", lambda make, _: make(3).plot.attribution("a"), "both", ValueError, "models"),
     BadInput("one model", lambda make, _: make(1).plot.attribution(), "model", ValueError, "one model"),
     BadInput("no curves", lambda make, _: make(3).plot.curves(), "curves", ValueError, "no curves"),
@@ -33,21 +31,13 @@ CASES = [
     BadInput("column", lambda *_: plot_curves(CURVES[["value"]], ("a", "b")), "round", ValueError, "must have"),
     BadInput("twice", lambda *_: best_rounds(CURVES.iloc[[0, 0]], ("a", "b"), ()), "round 1 of a", ValueError, "once"),
     BadInput("one gain", lambda make, _: plot_gains(make(3).gains([1])), "base", ValueError, "requires two bases"),
-    BadInput(
-        "baseline",
-        lambda *_: gw.compare({"production": None, "b": None}, JUDGMENTS, baseline="prod"),
-        "'prod'",
-        ValueError,
-        "among the models",
-    ),
-    BadInput(
-        "baseline alone",
-        lambda *_: gw.compare({"production": None}, JUDGMENTS, baseline="production"),
-        "production",
-        ValueError,
-        "no candidate",
-    ),
+    BadInput("baseline", lambda *_: compare_with("prod", "old", "new"), "'prod'", ValueError, "among the models"),
+    BadInput("baseline alone", lambda *_: compare_with("old", "old"), "old", ValueError, "no candidate"),
 ]
+
+
+def compare_with(baseline, *models):
+    return gw.compare(dict.fromkeys(models), JUDGMENTS, baseline=baseline)
 
 
 def queries_of(comparison):

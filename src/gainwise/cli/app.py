@@ -183,18 +183,12 @@ def _report_errors() -> Iterator[None]:
             warnings.showwarning = _show_warning
             warnings.simplefilter("default", UserWarning)
             yield
-    except KeyboardInterrupt as error:
-        _show_error("interrupted", error)
-        raise typer.Exit(130) from None
-    except (ValueError, TypeError, OSError, ImportError, RuntimeError) as error:
-        _show_error(str(error), error)
-        raise typer.Exit(2 if isinstance(error, MissingFileError) else 1) from None
-
-
-def _show_error(message: str, error: BaseException) -> None:
-    _write_error(f"gainwise: {message}")
-    for note in getattr(error, "__notes__", ()):  # how to resume an interrupted experiment
-        _write_error(note)
+    except (KeyboardInterrupt, ValueError, TypeError, OSError, ImportError, RuntimeError) as error:
+        is_interrupt = isinstance(error, KeyboardInterrupt)
+        _write_error(f"gainwise: {'interrupted' if is_interrupt else error}")
+        for note in getattr(error, "__notes__", ()):  # how to resume an interrupted experiment
+            _write_error(note)
+        raise typer.Exit(130 if is_interrupt else 2 if isinstance(error, MissingFileError) else 1) from None
 
 
 def _write_error(text: str) -> None:

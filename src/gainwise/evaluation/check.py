@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from .._common.arrays import factorize, nearest
+from .._common.lazy import pandas as pd
 from .._common.text import TextResult, format_mean, join_names, pluralize
 from .._common.validation import validate_choice, validate_ordered
 from ..data.ranking_data import is_sparse
@@ -21,8 +22,6 @@ from .parts import Part, compute_keys, find_shared_queries, have_comparable_rows
 from .prediction import LIBRARIES
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from .._common.typing import Bools, Floats, Integers
 
 Library = Literal["lightgbm", "xgboost", "catboost"]
@@ -111,8 +110,6 @@ class Check(TextResult):
     @property
     def frame(self) -> pd.DataFrame:
         """One row per finding: `severity`, `code`, `part`, `text` and `rows`."""
-        import pandas as pd
-
         columns = ["severity", "code", "part", "text", "rows"]
         return pd.DataFrame([[getattr(found, name) for name in columns] for found in self.findings], columns=columns)
 
@@ -236,16 +233,14 @@ def _decide(library: str | None) -> Severity:
 def _check_rows(part: Part, library: str | None) -> Iterator[Finding]:
     """Yield findings about ids and the order of rows."""
     if part.documents is not None:
-        codes = factorize(part.documents)[0]
-        repeated = _find_repeated(part.queries * (int(codes.max()) + 1) + codes)
+        repeated = pd.DataFrame({"query": part.queries, "document": part.documents}).duplicated()
         if repeated.any():
             size = pluralize(int(repeated.sum()), "row")
             text = f"{size} repeat a document of their query, so it has several labels. Keep one row of each."
             yield _report("duplicate documents", "warning", part, text, np.flatnonzero(repeated))
-    changes = np.flatnonzero(part.queries[1:] != part.queries[:-1])
-    if len(changes) + 1 > len(part.sizes):
-        first = np.unique(part.queries[np.append(0, changes + 1)], return_index=True)[1]
-        rows = np.setdiff1d(np.append(0, changes + 1), np.append(0, changes + 1)[first])
+    starts = np.flatnonzero(np.append(True, part.queries[1:] != part.queries[:-1]))
+    rows = starts[pd.Series(part.queries[starts]).duplicated()]
+    if len(rows):
         text = (
             f"rows of a query are not adjacent, first in row {rows[0]}. LightGBM and XGBoost require sorted rows. Sort "
             "them by query, or use RankingData.contiguous()."
@@ -259,13 +254,6 @@ def _check_rows(part: Part, library: str | None) -> Iterator[Finding]:
     if part.has_document_weights:
         text = "weights are per document, but LightGBM and XGBoost weight queries. Metrics use the mean of each query."
         yield _report("document weights", "info", part, text)
-
-
-def _find_repeated(values: Integers) -> Bools:
-    """Return which values occurred before."""
-    repeated = np.ones(len(values), dtype=bool)
-    repeated[np.unique(values, return_index=True)[1]] = False
-    return repeated
 
 
 def _check_labels(part: Part, library: str | None) -> Iterator[Finding]:
@@ -363,11 +351,11 @@ def _find_contradictory_rows(parts: Sequence[Part]) -> Iterator[Finding]:
     found: list[tuple[Part, Integers]] = []
     for part in parts:
         if part.features is not None:
-            keys = compute_keys(part.features)
-            order = np.lexsort((part.labels, keys, part.queries))
-            same = (part.queries[order][1:] == part.queries[order][:-1]) & (keys[order][1:] == keys[order][:-1])
-            rows = np.sort(order[1:][same & (part.labels[order][1:] != part.labels[order][:-1])])
-            found += [(part, rows)] if len(rows) else []
+            rows = {"query": part.queries, "key": compute_keys(part.features), "label": part.labels}
+            distinct = pd.DataFrame(rows).drop_duplicates()
+            lowest = distinct.groupby(["query", "key"])["label"].transform("min")
+            found += [(part, distinct.index[distinct["label"] > lowest].to_numpy())]
+    found = [(part, rows) for part, rows in found if len(rows)]
     if found:
         counts = join_names([f"{len(rows):,} of {len(part.labels):,}" for part, rows in found])
         text = (

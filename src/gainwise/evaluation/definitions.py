@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.progress import track
 
 from .._common import cached_property
+from .._common.lazy import pandas as pd
 from ..judgments import Judgments
 from ..metrics.base import COMMON, Metric
 from ..metrics.binary import BinaryMetric, Hit, Precision, Recall
@@ -150,12 +151,10 @@ class Sample:
     def _distinct(self) -> list[int]:
         """The number of retrieved documents, and of distinct scores within queries in 64 and in 32 bits."""
         retrieved = self.scores > -np.inf
-        queries, scores = self.judgments.query_of_rows[retrieved], self.scores[retrieved]
-        order = np.lexsort((scores, queries))
-        queries, scores = queries[order], scores[order]
+        rows = pd.DataFrame({"query": self.judgments.query_of_rows[retrieved], "wide": self.scores[retrieved]})
         with np.errstate(over="ignore"):
-            both = (scores, scores.astype(np.float32))
-        return [len(order), *(int(((np.diff(queries) != 0) | (x[1:] != x[:-1])).sum()) + 1 for x in both)]
+            rows["narrow"] = rows["wide"].astype(np.float32)
+        return [len(rows), *(len(rows.drop_duplicates(["query", column])) for column in ("wide", "narrow"))]
 
     @property
     def has_ties(self) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 
 from .._common import cached_property
 from .._common.arrays import compute_means
+from .._common.lazy import pandas as pd
 from .._common.text import format_exact, format_mean, join_names, pluralize
 from .._common.validation import validate_choice, validate_integer
 from .._kernel.config import cpus
@@ -25,8 +26,6 @@ from .groups import AlignedScores, bind_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-
-    import pandas as pd
 
     from .._common.typing import Floats, Predicted
     from ..metrics.base import Metric
@@ -291,8 +290,6 @@ class Evaluation:
 
     def frame(self) -> pd.DataFrame:
         """Return the values as a DataFrame with one row per query and one column per metric."""
-        import pandas as pd
-
         index = pd.Index(self.judgments.query_ids, name="query")
         return pd.DataFrame(self.per_query, index=index, columns=[str(metric) for metric in self.metrics])
 
@@ -488,14 +485,9 @@ def describe_gains(levels: Floats) -> str | None:
     whole = [int(label) for label in positive if label == int(label)]
     if len(positive) < 2 or labels[-1] < MIN_MAXIMUM or len(whole) < len(positive):
         return None
-    if not (_are_exponential_gains(whole) or _are_powers(whole)):
+    if not (all(label & (label + 1) == 0 for label in whole) or _are_powers(whole)):
         return None
     return f"labels {join_names(list(map(format_exact, labels)), most=8)} look like gains"
-
-
-def _are_exponential_gains(labels: Sequence[int]) -> bool:
-    """Return whether each label is 2^l − 1."""
-    return all(label & (label + 1) == 0 for label in labels)
 
 
 def _are_powers(labels: Sequence[int]) -> bool:
@@ -503,15 +495,9 @@ def _are_powers(labels: Sequence[int]) -> bool:
     smallest = min(label for label in labels if label > 1)
     for exponent in range(1, smallest.bit_length() + 1):
         base = round(smallest ** (1 / exponent))
-        if base > 1 and base**exponent == smallest and all(_is_power(label, base) for label in labels):
+        if base > 1 and all(base ** round(math.log(label, base)) == label for label in labels):
             return True
     return False
-
-
-def _is_power(number: int, base: int) -> bool:
-    while number % base == 0:
-        number //= base
-    return number == 1
 
 
 def warn_of_gains(metrics: Sequence[Metric], judgments: Judgments) -> None:

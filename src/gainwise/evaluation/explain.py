@@ -15,7 +15,7 @@ from .._common.validation import validate_integer
 from ..judgments import Judgments, NegativeLabels
 from ..metrics.binary import BinaryMetric
 from ..metrics.conventions import CONVENTIONS, DEFECT
-from ..metrics.dcg import has_exponential_gain
+from ..metrics.dcg import NDCG, has_exponential_gain
 from ..metrics.names import parse_metric, parse_metrics
 from .evaluator import Evaluator
 
@@ -140,7 +140,7 @@ def explain(
         row = {"calls NDCG": "both, by name", f"NDCG@{k}": float("nan")}
         if library is not None and library.gain is not None:
             (ndcg,) = parse_metrics(f"ndcg@{k}", convention=name)
-            row["calls NDCG"] = _name_ndcg(ndcg)
+            row["calls NDCG"] = str(NDCG(gain=library.gain, discount=library.discount))
             if supports_exponential or library.gain != "exponential":
                 row[f"NDCG@{k}"] = _mean(ndcg, judgments, scores)
                 steps = [] if own is None else decompose(own, ndcg, lambda metric: _mean(metric, judgments, scores))
@@ -156,12 +156,6 @@ def explain(
     for effect in (column for column in table.columns if str(column).startswith("effect of ")):
         table[effect] = table[effect].fillna(0.0 * table[f"NDCG@{k}"])
     return table
-
-
-def _name_ndcg(metric: Metric) -> str:
-    """Return the name of an NDCG with its gain and its discount only."""
-    kept = {field.name: getattr(metric, field.name) for field in fields(metric) if field.name in ("gain", "discount")}
-    return str(type(metric)(**kept))
 
 
 class Step(NamedTuple):

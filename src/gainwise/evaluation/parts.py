@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from .._common import cached_property
 from .._common.arrays import factorize
+from .._common.lazy import pandas as pd
 from .._common.text import pluralize
 from ..data import RankingData, from_frame
 from ..data.ranking_data import as_matrix, as_pandas, is_categorical, is_sparse
@@ -89,8 +90,6 @@ class Part:
         if self.documents is None or self.ids is None:
             return None
         pairs = zip(np.array(self.ids, dtype=object)[self.queries], self.documents.tolist(), strict=True)
-        import pandas as pd
-
         codes = pd.util.hash_array(np.array([f"{query}\n{document}" for query, document in pairs], dtype=object))
         return np.asarray(codes, dtype=np.uint64) + labels
 
@@ -134,9 +133,7 @@ def _are_per_document(weights: Any, queries: Integers) -> bool:
     """Return whether weights are per document and differ within a query."""
     if weights is None or len(weights) != len(queries):
         return False
-    order = np.lexsort((weights, queries))
-    same = queries[order][1:] == queries[order][:-1]
-    return bool((same & (np.asarray(weights)[order][1:] != np.asarray(weights)[order][:-1])).any())
+    return bool((pd.Series(weights).groupby(queries).nunique() > 1).any())
 
 
 def _read_judgments(name: str, data: Judgments) -> Part:
@@ -249,19 +246,35 @@ def find_shared_queries(first: Part, second: Part) -> SharedQueries:
 
     Pairs of queries with the same id are compared, and pairs with at least two equal rows that no other query of either
     part contains. Rows of many queries, such as documents without any match, are no evidence. Parts without keys are
-    compared by ids only.
+    compared by ids only. A row that occurs twice in both queries counts twice.
     """
-    same_ids = _match_ids(first, second)
-    no_leaks = np.zeros(0, dtype=np.int64)
+    parts = {"first": first, "second": second}
+    ids = [
+        pd.DataFrame({"id": pd.Series(part.ids or [], dtype=object), name: range(len(part.ids or []))})
+        for name, part in parts.items()
+    ]
+    same_ids = ids[0].merge(ids[1], on="id")[["first", "second"]]
     if not have_comparable_rows(first, second):
-        return SharedQueries(no_leaks, np.unique(same_ids[:, 1]))
-    pairs = np.unique(np.concatenate([same_ids, _match_rows(first, second)]), axis=0)
-    if not len(pairs):
-        return SharedQueries(no_leaks, no_leaks)
-    shared = _count_equal_rows(first, second, pairs)
-    shorter = np.minimum(first.sizes[pairs[:, 0]], second.sizes[pairs[:, 1]])
-    leaks = np.unique(pairs[(shared >= MIN_EQUAL_ROWS) & (2 * shared > shorter), 1])
-    return SharedQueries(leaks, np.setdiff1d(same_ids[:, 1], leaks))
+        return SharedQueries(np.zeros(0, dtype=np.int64), np.unique(same_ids["second"]))
+    rows = [
+        pd.DataFrame({"key": part.keys, name: part.queries})
+        .value_counts(sort=False)
+        .rename(f"rows {name}")
+        .reset_index()
+        for name, part in parts.items()
+    ]
+    distinctive = [table[~table["key"].duplicated(keep=False)] for table in rows]
+    evidence = distinctive[0].merge(distinctive[1], on="key").groupby(["first", "second"], as_index=False).size()
+    pairs = pd.concat(
+        [same_ids, evidence.loc[evidence["size"] >= MIN_EQUAL_ROWS, ["first", "second"]]]
+    ).drop_duplicates()
+    equal = pairs.merge(rows[0], on="first").merge(rows[1], on=["second", "key"])
+    equal["rows"] = np.minimum(equal["rows first"], equal["rows second"])
+    shared = equal.groupby(["first", "second"], as_index=False)["rows"].sum()
+    shorter = np.minimum(first.sizes[shared["first"]], second.sizes[shared["second"]])
+    is_leak = (shared["rows"] >= MIN_EQUAL_ROWS) & (2 * shared["rows"] > shorter)
+    leaks = np.unique(shared["second"][is_leak])
+    return SharedQueries(leaks, np.setdiff1d(same_ids["second"], leaks))
 
 
 def have_comparable_rows(first: Part, second: Part) -> bool:
@@ -302,55 +315,5 @@ def _mix(values: Any, columns: Any) -> Keys:
     bits = np.where(np.isnan(numbers), np.nan, numbers).view(np.uint64)
     with np.errstate(over="ignore"):
         bits = bits + (np.asarray(columns) + 2).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-        bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    mixed: Keys = np.where(numbers == 0, np.uint64(0), bits ^ (bits >> np.uint64(31)))
+    mixed: Keys = np.where(numbers == 0, np.uint64(0), pd.util.hash_array(bits))
     return mixed
-
-
-def _match_ids(first: Part, second: Part) -> Integers:
-    """Return the pairs of queries with the same id, shape (pairs, 2)."""
-    if first.ids is None or second.ids is None:
-        return np.empty((0, 2), dtype=np.int64)
-    places: dict[str, list[int]] = {}
-    for place, name in enumerate(first.ids):
-        places.setdefault(name, []).append(place)
-    pairs = [(place, other) for other, name in enumerate(second.ids) for place in places.get(name, ())]
-    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
-
-
-def _match_rows(first: Part, second: Part) -> Integers:
-    """Return the pairs of queries that share enough rows that no other query has, shape (pairs, 2)."""
-    keys, queries = _find_distinctive_rows(first)
-    other_keys, other_queries = _find_distinctive_rows(second)
-    _, places, others = np.intersect1d(keys, other_keys, assume_unique=True, return_indices=True)
-    number = len(second.sizes)
-    pairs, counts = np.unique(queries[places] * number + other_queries[others], return_counts=True)
-    return np.stack(np.divmod(pairs[counts >= MIN_EQUAL_ROWS], number), axis=1)
-
-
-def _find_distinctive_rows(rows: Part) -> tuple[Keys, Integers]:
-    """Return the keys that occur in one query only, and this query."""
-    order = np.lexsort((rows.queries, rows.keys))
-    keys, queries = rows.keys[order], rows.queries[order]
-    starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
-    ends = np.append(starts[1:], len(keys)) - 1
-    distinctive = starts[queries[starts] == queries[ends]]
-    return keys[distinctive], queries[distinctive]
-
-
-def _count_equal_rows(first: Part, second: Part, pairs: Integers) -> Integers:
-    """Return the number of equal rows of each pair of queries. A row that occurs twice in both counts twice."""
-    codes, distinct = factorize(np.concatenate([first.keys, second.keys]))
-    sides = []
-    for side, (rows, own) in enumerate(((first, codes[: len(first.keys)]), (second, codes[len(first.keys) :]))):
-        order = np.argsort(rows.queries, kind="stable")
-        sizes = rows.sizes[pairs[:, side]]
-        starts = (np.cumsum(rows.sizes) - rows.sizes)[pairs[:, side]]
-        numbers = np.repeat(np.arange(len(pairs)), sizes)
-        places = np.arange(len(numbers)) + np.repeat(starts - np.cumsum(sizes) + sizes, sizes)
-        sides.append(numbers * len(distinct) + own[order[places]])
-    (rows_1, counts_1), (rows_2, counts_2) = (np.unique(side, return_counts=True) for side in sides)
-    equal, places, others = np.intersect1d(rows_1, rows_2, assume_unique=True, return_indices=True)
-    weights = np.minimum(counts_1[places], counts_2[others])
-    return np.bincount(equal // len(distinct), weights=weights, minlength=len(pairs)).astype(np.int64)

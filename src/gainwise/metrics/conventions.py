@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from .base import Metric
+    from .dcg import Discount
 
 ABOVE_HALF = float(np.nextafter(0.5, 1.0))
 """The lowest label above 0.5, for libraries in which documents with label > 0.5 are relevant."""
@@ -40,7 +41,7 @@ class Convention:
     common: Mapping[str, Any]
     by_name: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     gain: str | None = None
-    discount: str = "log2"
+    discount: Discount = "log2"
     min_label: float = 1.0
     note: str = ""
     binary_only: bool = False

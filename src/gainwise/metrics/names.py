@@ -153,7 +153,10 @@ def _parse(text: str, library: Convention | None) -> list[Metric]:
         )
     name = match["name"]
     if name not in METRICS:
-        raise _unknown_name(text, name)
+        raise ValueError(
+            f"unknown metric {name!r} in {text!r}{_suggest(text)} (known: {join_names(sorted(METRICS), most=30)}). "
+            "Import the module that defines it if it is a custom metric (--import on the command line)."
+        )
     metric, preset = METRICS[name]
     own_options = _parse_options(text, match["options"], metric)
     for option, value in own_options.items():
@@ -203,13 +206,6 @@ def _suggest(text: str) -> str:
     cutoff = "" if match["k"] is None else f"@{match['k']}"
     gains = ("_linear", "_exp") if f"{similar[0]}_linear" in METRICS else ("",)
     return f"; did you mean {' or '.join(repr(similar[0] + gain + options + cutoff) for gain in gains)}?"
-
-
-def _unknown_name(text: str, name: str) -> ValueError:
-    return ValueError(
-        f"unknown metric {name!r} in {text!r}{_suggest(text)} (known: {join_names(sorted(METRICS), most=30)}). Import "
-        "the module that defines it if it is a custom metric (--import on the command line)."
-    )
 
 
 def _missing_option(text: str, match: re.Match[str], option: str) -> ValueError:

@@ -12,6 +12,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .._common.lazy import pandas as pd
 from .._common.text import (
     MINUS,
     format_confidence,
@@ -38,8 +39,6 @@ from ..comparison.verdict import (
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
-
-    import pandas as pd
 
     from .._common.names import Names
     from ..comparison.baseline import BaselineComparison, CandidateDecision

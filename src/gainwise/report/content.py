@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._common import cached_property
+from .._common.lazy import pandas as pd
 from .._common.names import Names, split_names
 from .._common.text import MINUS, pluralize, printable, printables
 from ..comparison.baseline import rank_candidates
@@ -26,8 +27,6 @@ from .chart import add_repeats, build_baseline_chart, build_metric_chart, build_
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
-
-    import pandas as pd
 
     from ..comparison.attribution import Attribution
     from ..comparison.baseline import BaselineComparison
@@ -278,8 +277,6 @@ def best_rounds(curves: pd.DataFrame, metrics: tuple[str, str], lower_is_better:
     >>> best_rounds(curves, ("a", "b"))[["round a", "round b", "loss a", "loss b"]].round(6).values.tolist()
     [[2.0, 1.0, 0.2, 0.1]]
     """
-    import pandas as pd
-
     missing = {"candidate", "round", "metric", "value"} - {str(column) for column in curves.columns}
     if missing:
         raise ValueError(

@@ -86,7 +86,7 @@ def _render(macro: str, *arguments: object, **options: object) -> str:
 
 def _embed(plot: str, *arguments: Any, **options: Any) -> str:
     """Return HTML with a plot of `gainwise.report.plots` in both themes."""
-    from ..drawing.style import embed
+    from ..drawing import embed
     from . import plots
 
     return embed(getattr(plots, plot), *arguments, **options)

@@ -11,6 +11,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from .._common.lazy import pandas as pd
 from .._common.names import split_names
 from .._common.text import format_confidence, pieces, pluralize, printable
 from ..comparison.flags import format_range
@@ -22,7 +23,6 @@ from .tables import build_decisions, build_leaderboard, build_sensitivity, descr
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    import pandas as pd
     from rich.console import ConsoleOptions, JustifyMethod
 
     from ..comparison.gain_path import GainPath
@@ -47,8 +47,6 @@ MAX_SWAPS = 12
 
 def values_table(title: str, rows: Mapping[str, float]) -> Group:
     """Return a table of metrics and their means."""
-    import pandas as pd
-
     return frame_table(title, pd.DataFrame({"mean": rows}).rename_axis("metric"))
 
 
@@ -65,8 +63,6 @@ def frame_table(title: str, frame: pd.DataFrame) -> Group:
 
 def gains_tables(gains: GainPath) -> list[Group]:
     """Return the highest mean by base, regrets at some bases, and the models that change places."""
-    import pandas as pd
-
     names = split_names(gains.models).labels
     winners = gains.winners.assign(model=gains.winners["model"].map(names)).set_index("model")
     places = np.unique(np.linspace(0, len(gains.bases) - 1, MAX_BASES).round().astype(int))

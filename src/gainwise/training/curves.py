@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from ..drawing.style import Picture
+    from ..drawing import Picture
     from ..metrics.names import MetricLike
     from .early_stopping import StoppingRun
 
@@ -295,7 +295,7 @@ class CurvesBase:
         Picture
             Notebooks display it. `save` writes it to a file.
         """
-        from ..drawing.style import DistanceCurve, draw_curves, finish, start
+        from ..drawing import DistanceCurve, draw_curves, finish, start
 
         self._settle()
         view = self._create_view()

@@ -1,4 +1,7 @@
-"""The result of every plot, the look of all pictures, and curves as distances from their best values."""
+"""The result of every plot, the look of all pictures, and curves as distances from their best values.
+
+Requires Matplotlib.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +15,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from matplotlib.backend_bases import FigureCanvasBase
-from matplotlib.colors import to_hex, to_rgb
-from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties
-from matplotlib.layout_engine import ConstrainedLayoutEngine
-from matplotlib.textpath import text_to_path
 
-from .._common.text import format_difference, printable
-from .._common.theme import theme_named
-from .._common.validation import validate_output
+from ._common.text import format_difference, printable
+from ._common.theme import theme_named
+from ._common.validation import validate_output
+
+try:
+    from matplotlib.backend_bases import FigureCanvasBase
+    from matplotlib.colors import to_hex, to_rgb
+    from matplotlib.figure import Figure
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+    from matplotlib.textpath import text_to_path
+except ImportError as error:
+    raise ImportError("Pictures require Matplotlib. Run: pip install matplotlib") from error
 
 if TYPE_CHECKING:
     import os
@@ -29,8 +36,8 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from .._common.theme import Theme
-    from .._common.typing import Floats
+    from ._common.theme import Theme
+    from ._common.typing import Floats
 
 SHARP = 2
 """Pixels of the image per pixel of the notebook, for screens with a high resolution."""
@@ -239,11 +246,12 @@ def measure_text(texts: Iterable[str], size: float, bold: bool = False) -> float
         return max((text_to_path.get_text_width_height_descent(text, font, False)[0] for text in texts), default=0.0)
 
 
-def number_long_names(labels: Mapping[str, str], shown: Sequence[str], width: float) -> tuple[dict[str, str], str]:
-    """Return the texts of `shown` names in a picture of some points of width, and a key below it.
+def number_long_names(labels: Mapping[str, str], shown: Sequence[str], ax: Axes) -> tuple[dict[str, str], str]:
+    """Return the texts of `shown` names in a picture, and a key below it.
 
     If a name takes more than a third of the width, the texts are numbers, and the key has the names.
     """
+    width = 72 * column_width(ax)
     if measure_text([labels[name] for name in shown], 9, bold=True) <= width / 3:
         return dict(labels), ""
     numbers = {name: str(number) for number, name in enumerate(shown, start=1)}
