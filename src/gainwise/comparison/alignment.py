@@ -33,14 +33,6 @@ METRIC = NDCG(gain="linear", empty="skip")
 DIRECTIONS = {1: "down", -1: "up"}
 
 
-class _Measured(NamedTuple):
-    """Standard errors of shifted scores above the scores and above random order, and the means of both scores."""
-
-    above_own: float
-    above_chance: float
-    means: Floats
-
-
 class _Shifts(NamedTuple):
     """The rows of some queries before and after each shift, side by side, and their values in random order."""
 
@@ -48,25 +40,20 @@ class _Shifts(NamedTuple):
     evaluator: Evaluator
     chance: Floats
 
-    def may_be_misaligned(self, scores: Floats) -> bool:
-        """Return whether shifted scores seem to be better, which requires more queries to be tested."""
-        own, moved = self.evaluator(scores[self.rows]).per_query[:, 0].reshape(len(DIRECTIONS), 2, -1).swapaxes(0, 1)
-        return any(
-            len(differences) >= MIN_QUERIES and _compute_ratio(differences) > SAMPLED_ERRORS
-            for differences in (row[~np.isnan(row)] for row in moved - own)
-        )
+    def measure(self, scores: Floats) -> dict[int, tuple[float, float, Floats]]:
+        """Compare the scores with the shifted scores by shift, if enough queries have a value.
 
-    def measure(self, scores: Floats) -> dict[int, _Measured]:
-        """Return the means of the scores and of the shifted scores by shift, if enough queries have a value."""
+        Return the standard errors of the shifted scores above the scores and above random order, and both means.
+        """
         values = self.evaluator(scores[self.rows]).per_query[:, 0].reshape(len(DIRECTIONS), 2, -1)
         chances = self.chance.reshape(len(DIRECTIONS), 2, -1)
-        results: dict[int, _Measured] = {}
+        results = {}
         for shift, (own, moved), (_, chance) in zip(DIRECTIONS, values, chances, strict=True):
             counted = ~np.isnan(own)
             if counted.sum() >= MIN_QUERIES:
                 pair = np.stack([own[counted], moved[counted]])
                 above_own, above_chance = _compute_ratio(pair[1] - pair[0]), _compute_ratio(pair[1] - chance[counted])
-                results[shift] = _Measured(above_own, above_chance, pair.mean(axis=1))
+                results[shift] = above_own, above_chance, pair.mean(axis=1)
         return results
 
 
@@ -96,14 +83,13 @@ def validate_alignment(scores: Mapping[str, Floats], judgments: Judgments) -> No
     for name, column in scores.items():
         if np.isnan(column).any():
             continue  # The evaluation raises an error with the name of the model and the row.
-        if sample and not sample.may_be_misaligned(column):
+        if sample and all(above_own <= SAMPLED_ERRORS for above_own, *_ in sample.measure(column).values()):
             continue
         tested = tested or _build_shifts(judgments, MAX_QUERIES)
-        results = tested.measure(column)
-        for shift, (above_own, above_chance, (own, moved)) in results.items():
+        for shift, (above_own, above_chance, (own, moved)) in tested.measure(column).items():
             if min(above_own, above_chance) <= MIN_ERRORS:
                 continue
-            negated, _ = tested.measure(-column)[shift].means
+            *_, (negated, _) = tested.measure(-column)[shift]
             if negated < moved:
                 raise ValueError(
                     f"scores of model {name!r} must belong to the rows of the labels, but one row further "
