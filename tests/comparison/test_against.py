@@ -14,8 +14,7 @@ from tests.comparison.populations import corrected, freedom_of, to_t
 import gainwise as gw
 from gainwise import Comparison
 from gainwise.comparison.baseline import apply_rule
-from gainwise.comparison.guards import OneSided
-from gainwise.comparison.looks import compute_boundaries
+from gainwise.comparison.guards import OneSided, compute_boundaries
 
 pytestmark = pytest.mark.slow
 

@@ -12,8 +12,8 @@ from tests.comparison.populations import one_sided
 
 import gainwise as gw
 from gainwise import Comparison
-from gainwise.comparison.betting import bound_mean, compute_digests, order_queries
-from gainwise.comparison.looks import compute_boundaries, compute_spending
+from gainwise.comparison.bounds import bound_mean, compute_digests, order_queries
+from gainwise.comparison.guards import compute_boundaries, compute_spending
 from gainwise.report.exports import build_gate_markdown
 
 pytestmark = pytest.mark.slow

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from gainwise.comparison.looks import compute_boundaries, compute_spending
+from gainwise.comparison.guards import compute_boundaries, compute_spending
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from ..evaluation.evaluator import Evaluator, shared_weights, validate_judgments
 from ..judgments import Judgments, Unjudged
 from ..metrics.base import Metric
 from ..metrics.names import MetricLike, parse_metrics
-from .betting import BoundKind
+from .bounds import BoundKind
 from .comparison import Comparison
 from .flags import find_unjudged
 from .panel import Vary
@@ -202,7 +202,9 @@ def compare_scores(
         means = _average_otherwise(models, primary_metrics, unjudged, n_jobs, weights)
         unjudged_documents = replace(unjudged_documents, other_means=means)
     if unjudged == "drop":
-        judgments, scores = _drop_unjudged(judgments, scores)
+        condensed, retained = judgments.condensed
+        scores = {name: judgments.by_query(model_scores)[retained] for name, model_scores in scores.items()}
+        judgments = condensed
     by_model = models.group(scores)
     return Comparison(
         {name: _build_table(models, table) for name, table in zip(evaluator.names, values[:, counted], strict=True)},
@@ -239,12 +241,6 @@ def _evaluate(evaluator: Evaluator, scores: Mapping[str, Floats]) -> tuple[Float
         if row.all():
             raise ValueError(f"{metric} has a value on no query, because no query has relevant documents.")
     return values, np.logical_not(skipped.all(axis=0))
-
-
-def _drop_unjudged(judgments: Judgments, scores: Mapping[str, Floats]) -> tuple[Judgments, dict[str, Floats]]:
-    """Return judgments and scores of the judged documents."""
-    condensed, retained = judgments.condensed
-    return condensed, {name: judgments.by_query(model_scores)[retained] for name, model_scores in scores.items()}
 
 
 def _average_otherwise(

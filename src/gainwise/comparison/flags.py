@@ -183,7 +183,13 @@ def find_flags(panel: Panel, estimated: Estimate, alpha: float) -> Iterator[Flag
 
 def _find_repeat_flags(panel: Panel, repeats: Sequence[Floats], estimated: Estimate) -> Iterator[Flag]:
     recipes = {name: number for name, number in zip(panel.models, panel.repeat_counts, strict=True) if number}
-    equal = [_has_equal_repeats(values, estimated.tolerance) for values in repeats]
+    equal = [
+        any(
+            bool((np.abs(values[:, :, first] - values[:, :, second]) <= estimated.tolerance[:, None]).all())
+            for first, second in itertools.combinations(range(values.shape[2]), 2)
+        )
+        for values in repeats
+    ]
     if same := tuple(itertools.compress(panel.models, equal)):
         text = (
             f"Some repeats of {join_names(same)} have equal values on every query. The seed may have no effect, for "
@@ -228,14 +234,6 @@ def find_outlying_repeats(panel: Panel) -> list[tuple[str, int]]:
             if (distance > limit * np.maximum(error, rounding)).any():
                 outliers.append((panel.models[k], place + 1))
     return outliers
-
-
-def _has_equal_repeats(repeats: Floats, tolerance: Floats) -> bool:
-    """Return whether two repeats have the same value on every query under every metric."""
-    return any(
-        bool((np.abs(repeats[:, :, first] - repeats[:, :, second]) <= tolerance[:, None]).all())
-        for first, second in itertools.combinations(range(repeats.shape[2]), 2)
-    )
 
 
 def _find_pair_flags(panel: Panel, estimated: Estimate, alpha: float) -> Iterator[Flag]:
