@@ -5,8 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -14,10 +13,9 @@ from .._common.lazy import pandas as pd
 from .._common.lazy import special
 from .._common.text import format_confidence, format_mean, join_names, pluralize, styled
 from .._common.typing import Floats
-from ..evaluation.evaluator import HANDLING, Evaluator
-from ..judgments import Judgments, Unjudged
+from ..evaluation.evaluator import HANDLING
+from ..judgments import Unjudged
 from ..metrics.base import Metric
-from ..metrics.binary import Judged
 from .estimates import MIN_QUERIES, ROUNDING, Estimate, compute_repeat_means
 from .panel import FEW_REPEATS, Panel, QueryCounts
 
@@ -342,41 +340,6 @@ class UnjudgedDocuments:
             )
         counts = join_names([f"{self.unjudged[model]:,} of {self.retrieved[model]:,} for {model}" for model in models])
         return [*sentences, f"Unjudged documents among those retrieved were {HANDLING[self.handling]}: {counts}."]
-
-    def average_repeats(self, recipes: Mapping[str, Sequence[str]], models: Sequence[str]) -> UnjudgedDocuments:
-        """Return the mean shares and the total numbers of the repeats of each configuration."""
-        repeats = {model: recipes.get(model, [model]) for model in models}
-
-        def add(numbers: Mapping[str, Any]) -> dict[str, Any]:
-            return {model: sum(numbers[name] for name in names) for model, names in repeats.items()}
-
-        shares = {
-            metric: {model: total / len(repeats[model]) for model, total in add(by_model).items()}
-            for metric, by_model in self.shares.items()
-        }
-        return replace(self, shares=shares, retrieved=add(self.retrieved), unjudged=add(self.unjudged))
-
-
-def find_unjudged(
-    judgments: Judgments, scores: Mapping[str, Floats], primary: Sequence[Metric], handling: Unjudged
-) -> UnjudgedDocuments | None:
-    """Count unjudged documents, or return None if the judgments do not distinguish them.
-
-    `judgments` contain all documents, including unjudged ones. `scores` are -inf for documents that a model did not
-    retrieve. Cutoffs and ties are those of the primary metrics.
-    """
-    if judgments.judged is None:
-        return None
-    metrics = [Judged(k=metric.k, ties=metric.ties, scores=metric.scores, weights=metric.weights) for metric in primary]
-    evaluator = Evaluator(list(dict.fromkeys(metrics)), judgments)
-    means = {model: evaluator(values).mean for model, values in scores.items()}
-    retrieved = {model: values > -np.inf for model, values in scores.items()}
-    return UnjudgedDocuments(
-        shares={name: {model: means[model][name] for model in scores} for name in evaluator.names},
-        retrieved={model: int(mask.sum()) for model, mask in retrieved.items()},
-        unjudged={model: int((mask & ~judgments.judged).sum()) for model, mask in retrieved.items()},
-        handling=handling,
-    )
 
 
 def find_uneven_judging(unjudged: UnjudgedDocuments, in_question: Sequence[str]) -> Iterator[Flag]:
