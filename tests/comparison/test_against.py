@@ -1,4 +1,4 @@
-"""Comparisons with a baseline: bounds by plain draws and closed forms, the decision rule, and sizes by simulation."""
+"""Comparisons with a baseline: bounds by plain draws and closed forms, the rule, planned looks, sizes by simulation."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ import json
 import numpy as np
 import pytest
 from scipy import stats
-from scipy.stats import beta, norm, skew
+from scipy.stats import beta, multivariate_normal, norm, skew
 from scipy.stats import t as student
 from tests.comparison.populations import corrected, freedom_of, to_t
 
 import gainwise as gw
 from gainwise import Comparison
 from gainwise.comparison.baseline import apply_rule
-from gainwise.comparison.guards import OneSided
-from gainwise.comparison.looks import compute_boundaries
+from gainwise.comparison.guards import OneSided, compute_boundaries, compute_spending
 
 pytestmark = pytest.mark.slow
 
@@ -338,3 +337,24 @@ class TestRecipes:
         values = self.sample(seed=3, repeats=3, spread=0.02)
         one = compared(values).against("production").candidates[0]
         assert (one.decision, one.queries_needed) == ("undecided", (None, None))
+
+
+@pytest.mark.parametrize(
+    "expected", [(2.963, 1.969), (3.710, 2.511, 1.993), (4.333, 2.963, 2.359, 2.014)], ids=["2", "3", "4"]
+)
+def test_boundaries_of_equal_looks_are_the_published_ones(expected):
+    times = np.arange(1, len(expected) + 1) / len(expected)
+    np.testing.assert_allclose(compute_boundaries(times, 0.025), expected, atol=6e-4)
+
+
+@pytest.mark.parametrize(
+    ("times", "level"), [((0.25, 0.5, 1), 0.025), ((0.1, 0.9, 0.95, 1), 0.05), ((0.3, 0.7), 0.005)]
+)
+def test_boundaries_spend_their_share_by_another_integration(times, level):
+    """Integrate the joint normal distribution with Genz' method: P(no look crosses) = 1 - α*(t)."""
+    times = np.array(times)
+    correlation = np.sqrt(np.minimum.outer(times, times) / np.maximum.outer(times, times))
+    c = compute_boundaries(times, level)
+    for k in range(1, len(times) + 1):
+        inside = multivariate_normal(np.zeros(k), correlation[:k, :k]).cdf(c[:k])
+        assert 1 - inside == pytest.approx(compute_spending(times[k - 1], level), abs=2e-5)

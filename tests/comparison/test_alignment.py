@@ -10,7 +10,7 @@ import pytest
 from tests.cli.shell import gainwise, output_of
 
 import gainwise as gw
-from gainwise.comparison.alignment import MAX_QUERIES
+from gainwise.comparison.scored_models import MAX_QUERIES
 
 METRICS = ["ndcg_linear@10", "ndcg_exp@10"]
 ORDERS = ["random", "labels up", "labels down", "scores up", "scores down", "shuffled"]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-import re
 from collections import defaultdict
 from fractions import Fraction
 
@@ -290,18 +288,3 @@ class TestBands:
         labels = np.arange(40) % 4
         why = attribution(gw.Judgments(labels, group=[40]), {"A": labels, "B": -labels}, metrics)
         assert why.grades_by_ranks.columns.tolist() == names
-
-
-class TestPresentation:
-    def test_dictionary_and_page_have_every_cell(self, grouped):
-        judgments, scores, _ = two_models(grouped)
-        why = attribution(judgments, scores, "ndcg_linear@10")
-        content = json.loads(json.dumps(why.to_dict(), allow_nan=False))
-        cells = [cell["contribution"] for cell in content["grades_by_ranks"]]
-        assert math.fsum(cells) == pytest.approx(why.difference["ndcg_linear@10"])
-        assert (content["models"], content["difference"]) == (["A", "B"], why.difference)
-        assert sum(row["queries"] for row in content["by_query_class"]) == why.queries
-        shown = re.findall(r">([+-]\d\.\d{6})<", why._repr_html_())
-        table = why.grades_by_ranks.to_numpy()
-        rows = np.column_stack([table, table.sum(axis=1)])
-        assert [float(cell) for cell in shown] == pytest.approx(rows.ravel(), abs=1e-6)

@@ -12,7 +12,7 @@ from scipy import stats
 
 import gainwise as gw
 from gainwise import Comparison
-from gainwise.comparison.betting import (
+from gainwise.comparison.bounds import (
     bound_mean,
     compute_bets,
     compute_digests,

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import functools
 import itertools
-import json
 import operator
 
 import numpy as np
-import pandas as pd
 import pytest
-from tests.cli.shell import json_of, output_of
 from tests.oracles.definitions import average_precision, reciprocal_rank
 
 import gainwise as gw
@@ -104,24 +101,3 @@ def test_metrics_without_a_chance_level():
     assert (only.chance, only.text) == ({}, str(only))
     values = np.random.default_rng(0).random((40, 2))
     assert gw.Comparison({"map": values, "mrr": values}, ["A", "B"]).chance == {}
-
-
-@pytest.mark.slow
-def test_every_output_has_the_row(comparison, tmp_path):
-    level = f"{comparison.chance['map']['fair']:.4f}"
-    (row,) = (line for line in comparison.to_markdown().split("\n") if line.startswith("| random order |"))
-    assert [cell.strip() for cell in row.split("|")][4] == level
-    html = comparison.to_html(tmp_path / "report.html").read_text()
-    assert html.count(f'<span class="rnd">{level}</span>') == 1
-    content = json.loads((tmp_path / "report.json").read_text())
-    assert content["chance"] == comparison.to_dict()["chance"] == comparison.chance
-    judgments = comparison.rankings.judgments
-    frame = pd.DataFrame({"query": judgments.query_ids[judgments.query_of_rows], "label": judgments.labels})
-    frame = frame.assign(fair=comparison.rankings.scores["fair"], random=comparison.rankings.scores["random"])
-    frame.to_csv(tmp_path / "table.csv", index=False)
-    call = f"compare --table {tmp_path}/table.csv -m ndcg_linear@10 -m ndcg_exp@10 -m map"
-    assert f"map {level}" in output_of(call).split("Random order: ")[1].split("\n")[0]
-    assert "random order" in output_of(f"{call} --all")
-    assert json_of(call)["chance"]["map"]["fair"] == comparison.chance["map"]["fair"]
-    text = gw.evaluate("map", judgments, comparison.rankings.scores["fair"]).text
-    assert text.endswith(f"random order: map {level}")

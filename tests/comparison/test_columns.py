@@ -124,14 +124,6 @@ def test_a_table_with_columns():
     pd.testing.assert_frame_equal(read.leaderboard, expected)
 
 
-def test_reports(comparison, tmp_path):
-    page = comparison.to_html(tmp_path / "report.html").read_text("utf-8")
-    assert "revenue@5" in page
-    assert "With labels 0 and 1" not in page
-    assert comparison.to_dict()["leaderboard"]
-    assert "revenue@5" in comparison.to_markdown()
-
-
 def compare_table(**options):
     return gw.compare_table(TABLE, ["grades", "sales"], METRICS, **options)
 

@@ -1,11 +1,13 @@
-"""The bounds of differences: published check values, rare differences, families, and agreement of all results."""
+"""Bounds of differences, the detectable difference and the band of regrets, compared with closed forms and loops."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 import pytest
 from scipy import stats
-from tests.comparison.populations import corrected, freedom_of, panel_of, runs_of
+from tests.comparison.populations import corrected, freedom_of, panel_of, runs_of, to_t
 from tests.comparison.tables import comparison_of, pairs_table, verdict_of
 
 from gainwise import Comparison
@@ -18,6 +20,8 @@ from gainwise.comparison.bounds import (
     remove_skewness,
 )
 from gainwise.comparison.estimates import estimate, find_freedom
+from gainwise.comparison.inference import compute_regret_band, draw_errors, estimate_detectable_difference
+from gainwise.comparison.panel import Panel
 
 LINEAR, EXPONENTIAL = "ndcg_linear@10", "ndcg_exp@10"
 RANGES = {LINEAR: (-1.0, 0.0), EXPONENTIAL: (-1.0, 0.0)}
@@ -192,3 +196,91 @@ class TestEffectiveSize:
         assert comparison.verdict.kind == "unresolved"
         assert comparison.against("A").decisions == {"B": "undecided"}
         assert "The sample has 1 cluster" in comparison.against("A").text
+
+
+NAMES = ("x", "y")
+
+
+def sample(seed=0, queries=200, spreads=(0.1, 0.2, 0.4, 0.8)):
+    """Models with increasing variance, so each subset of models has another largest error."""
+    rng = np.random.default_rng(seed)
+    return {name: rng.normal(0, spreads, (queries, len(spreads))) for name in NAMES}
+
+
+def written_out(values, noise, question, alpha, differing=30):
+    """Return the same by loops over models, from the draws only."""
+    pairs, criticals = [], []
+    for k in question:
+        peaks = np.zeros(noise.shape[2])
+        for row, name in enumerate(NAMES):
+            for j in range(values[name].shape[1]):
+                difference = values[name][:, j] - values[name][:, k]
+                error = difference.std(ddof=1) / math.sqrt(len(difference))
+                if error == 0:
+                    continue
+                peaks = np.maximum(peaks, to_t((noise[row, j] - noise[row, k]) / error, len(difference) - 1))
+                if j in question and np.count_nonzero(difference) >= differing:
+                    pairs.append((error, stats.skew(difference) / math.sqrt(len(difference)), len(difference) - 1))
+        place = math.ceil((1 - alpha + alpha / 10) * (len(peaks) + 1)) - 1
+        criticals.append(np.sort(peaks)[place])
+    c = max(criticals)
+    gain = stats.norm.ppf(0.8)
+    return max(
+        (
+            error * (corrected(c, -skewness) + gain * math.sqrt(1 + c**2 / (2 * freedom)))
+            for error, skewness, freedom in pairs
+        ),
+        default=math.inf,
+    )
+
+
+@pytest.mark.parametrize("alpha", [0.01, 0.05, 0.2])
+@pytest.mark.parametrize(
+    ("kept", "winner", "question"),
+    [
+        ([0, 1], [0, 1], [0, 1]),
+        ([0, 1], [0, 2], [0, 1, 2]),
+        ([], [1, 2], [1, 2]),
+        ([1], [1, 1], [0, 1, 2, 3]),
+        ([], [0, 0], [0, 1, 2, 3]),
+        ([0, 1, 2, 3], [0, 0], [0, 1, 2, 3]),
+    ],
+)
+def test_the_kept_and_the_winners_are_in_question_or_all_where_that_is_one(kept, winner, question, alpha):
+    values = sample()
+    estimated = estimate(panel_of(values))
+    noise = draw_errors(estimated, 1500, seed=3)
+    found = estimate_detectable_difference(noise, alpha, np.isin(np.arange(4), kept), np.array(winner))
+    assert found == pytest.approx(written_out(values, noise.values, question, alpha), rel=1e-7)
+
+
+def noise_of(values, draws=2000, clusters=None):
+    metrics, models, _ = values.shape
+    names = tuple("abcdefghij"[:models])
+    estimated = estimate(Panel(tuple(map(str, range(metrics))), names, values, None, clusters=clusters))
+    return estimated, draw_errors(estimated, draws, 0)
+
+
+class TestBand:
+    def test_critical_value_by_hand(self):
+        """The slack of a rival is its certain loss. A pair with a model that may be best has no slack."""
+        values = np.random.default_rng(2).normal(size=(2, 4, 500)) + np.array([0.3, 0.3, 0.1, 0.0])[:, None]
+        estimated, noise = noise_of(values)
+        quantile = np.sort(noise.max_t.max(axis=(0, 1)))[math.ceil(0.995 * 2001) - 1]
+        reach = np.vectorize(corrected)
+        surely = np.maximum(
+            0, (estimated.difference - reach(quantile, -estimated.skewness) * estimated.error).max(axis=2)
+        )
+        largest = []
+        for m, k, j in np.argwhere(estimated.error > 0).tolist():
+            slack = surely[m, j] / estimated.error[m, k, j] if surely[m, j] > 0 and surely[m, k] > 0 else 0
+            largest.append(noise.compute_t(m, k, j) - slack)
+        expected = np.sort(np.max(largest, axis=0))[math.ceil(0.955 * 2001) - 1]
+        assert 0 < (surely > 0).sum() < surely.size
+        band = compute_regret_band(estimated, noise, 0.05)
+        lower = estimated.difference - reach(expected, -estimated.skewness) * estimated.error
+        np.testing.assert_allclose(band.lower, np.maximum(0, lower.max(axis=2)), rtol=1e-9)
+        upper = estimated.difference + reach(expected, estimated.skewness) * estimated.error
+        possible = np.broadcast_to((surely == 0)[:, None, :], upper.shape)
+        largest = upper.max(axis=2, initial=0.0, where=possible)
+        np.testing.assert_allclose(band.upper, np.maximum(largest, estimated.difference.max(axis=2)), rtol=1e-9)

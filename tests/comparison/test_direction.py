@@ -6,8 +6,6 @@ in units of the metric must have the opposite sign.
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -156,25 +154,6 @@ class TestComparison:
         shared = [name for name in one if "rank_found" not in name]
         pd.testing.assert_frame_equal(one[shared], other[shared], check_exact=True)
         assert (np.sign(one["difference rank_found"]) == np.sign(one["difference ndcg_exp@10"])).all()
-
-    def test_pictures_show_the_same(self, loss, gain):
-        def shown(found):
-            ax = found.plot.queries().ax
-            points = [np.asarray(drawn.get_offsets()).tolist() for drawn in ax.collections]
-            lines = [np.asarray(line.get_xydata()).tolist() for line in ax.lines]
-            return points, lines, ax.get_title(loc="left").replace("rank_found_turned", "rank_found").split()
-
-        assert shown(loss) == shown(gain)
-
-    def test_reports(self, loss, tmp_path):
-        page = loss.to_html(tmp_path / "report.html").read_text("utf-8")
-        assert "rank_found</span> (lower is better)" in page
-        text = loss.to_markdown(full=True).replace("\\", "")
-        assert "- **rank_found**: Rank of the first relevant document" in text
-        document = json.loads(loss.to_json())
-        assert document["lower_is_better"] == ["rank_found"]
-        assert document["why"]["attribution"]["difference"].keys() == {"ndcg_exp@10"}
-        assert "rank_found" in loss._repr_html_()
 
 
 class TestSplit:

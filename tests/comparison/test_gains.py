@@ -11,7 +11,7 @@ import pytest
 import gainwise as gw
 from gainwise import Comparison
 from gainwise.comparison import gain_path
-from gainwise.comparison.gain_path import estimate_gains
+from gainwise.comparison.gain_path import estimate_gains, find_crossings, find_leaders
 from gainwise.comparison.inference import two_step_test
 
 BASES = [1, 1.2, 1.5, 2, 3, 4]
@@ -195,3 +195,23 @@ def test_runs_and_clusters_follow():
     ours = two_step_test(family.estimated, family.bootstrap, 0.05, rows=[0, 2])
     assert ours.p_value == pytest.approx(two_step_test(direct.estimated, direct.bootstrap, 0.05).p_value, abs=0.03)
     assert found.gains([1, 1.5, 2]).verdict.kind in ("genuine", "agree", "unresolved")
+
+
+class TestCrossings:
+    AT = np.geomspace(1, 4, 9)
+
+    def test_a_lead_between_two_bases_is_found(self):
+        at = np.array([1.0, 2.0, 3.0, 4.0])
+        mean = np.stack([-np.log(at), np.log(at) - 2 * math.log(1.2), 0 * at - math.log(1.2) + 0.02], axis=1)
+        assert find_leaders("abc", at, mean)["model"].tolist() == ["a", "c", "b"]
+
+    def test_interval_is_where_the_band_holds_zero(self):
+        lead = np.log(self.AT / 2)
+        difference = np.zeros((9, 2, 2))
+        difference[:, 0, 1], difference[:, 1, 0] = lead, -lead
+        error = np.full((9, 2, 2), 0.1)
+        (found,) = find_crossings("ab", self.AT, difference, error, np.zeros(9), 2.0).itertuples()
+        assert (found.first, found.second) == ("a", "b")
+        assert (found.base, found.lower, found.upper) == pytest.approx(
+            (2, 2 / math.exp(0.2), 2 * math.exp(0.2)), rel=0.01
+        )

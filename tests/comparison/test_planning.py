@@ -91,7 +91,7 @@ class TestPlansOfRecipes:
         components = build_covariances(**BOOTSTRAP, correlation=0.9, models=2)
         request = Request("genuine", 0.01, 0.8, "gain", 0.05, 0.0, 0)
         pilot = _Pilot(1.0, 1.0, np.zeros(2), ((1.0, 1.0), (1.0, 1.0)))
-        power = _Planner(request, components, (0, 1), pilot)._compute_difference_chance(queries, repeats)
+        power = _Planner(request, components, (0, 1), pilot).compute_chance(queries, repeats)
         assert power == pytest.approx(published, abs=0.07)
         genuine = 0
         for seed in range(samples):

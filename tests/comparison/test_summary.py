@@ -1,14 +1,15 @@
-"""Dictionaries, JSON and defaults of a comparison."""
+"""Dictionaries, JSON documents, tables and attributes of the same result agree."""
 
 from __future__ import annotations
 
-import inspect
 import json
+import math
 
 import numpy as np
 import pytest
 
 import gainwise as gw
+from gainwise.comparison.estimates import VarianceComponents
 
 METRICS = ["ndcg_linear@5", "ndcg_exp@5"]
 JUDGMENTS = gw.Judgments(np.random.default_rng(0).integers(0, 4, 600), group=[6] * 100)
@@ -27,14 +28,6 @@ def test_dictionary_of_two_metrics_has_pairs_and_a_verdict_and_that_of_one_has_n
     expected = gw.evaluate(METRICS[:1], JUDGMENTS, MODELS["b"]).mean[METRICS[0]]
     assert content["leaderboard"]["b"][METRICS[0]] == pytest.approx(expected, rel=1e-12)
     assert list(gw.compare(MODELS, JUDGMENTS, "mrr").to_dict()) == [*general, "unjudged", "notes", "missing"]
-
-
-def test_defaults_are_those_of_the_verdict():
-    expected = {"alpha": 0.05, "margin": 0.0, "draws": 10_000, "seed": 0}
-    for called in (gw.compare, gw.compare_runs, gw.Comparison):
-        parameters = inspect.signature(called).parameters
-        assert all(parameters[name].default == value for name, value in expected.items() if name in parameters)
-    assert gw.Comparison({"x": np.zeros((40, 2)), "y": np.zeros((40, 2))}, ["a", "b"]).verdict.draws == 10_000
 
 
 def test_json_reads_back_as_what_was_written(tmp_path):
@@ -67,3 +60,61 @@ def test_bounds_that_are_infinite_are_none_in_the_dictionary():
         json.dumps(content, allow_nan=False)
     assert found["segments"]["segments"][0]["leaderboard"][0]["upper"] is None
     assert single["leaderboard"]["a"]["x upper"] is single["pairs"][0]["lower x"] is None
+
+
+QUERIES = 120
+RNG = np.random.default_rng(4)
+LABELS = RNG.choice(5, QUERIES * 10, p=[0.5, 0.2, 0.15, 0.1, 0.05])
+JUDGED = gw.Judgments(LABELS, group=[10] * QUERIES)
+SCORES = {name: power * LABELS + RNG.normal(0, 2, len(LABELS)) for name, power in [("a", 0.2), ("b", 1.5), ("c", 1.4)]}
+KINDS = np.repeat(["head", "tail"], QUERIES // 2)
+HEAD = np.repeat(KINDS == "head", 10)
+
+
+class Missed(gw.NDCG):
+    """NDCG, declared as a loss."""
+
+    higher_is_better = False
+    names = {"missed_ndcg_of_documents": {}}
+
+
+@pytest.fixture(scope="module")
+def comparison():
+    scores = SCORES | {"b": np.where(HEAD, SCORES["b"], SCORES["a"]), "c": np.where(HEAD, SCORES["a"], SCORES["c"])}
+    return gw.compare(scores, JUDGED, ["ndcg_linear@5", "ndcg_exp@5"], segments=KINDS, draws=1000)
+
+
+def test_gain_path(comparison):
+    path = comparison.gains([1, 2, 4])
+    document = path.to_dict()
+    assert [(row["base"], tuple(row["models"])) for row in document["best_sets"]] == list(path.best_sets.items())
+    assert document["best_ranges"] == path.best_ranges.to_dict("records")
+    assert list(path.best_ranges.columns) == ["model", "from", "to"]
+    assert document["path"][0]["mean"] == path.frame()["mean"].iloc[0]
+    assert {row["model"] for row in document["best_ranges"]} == {
+        name for names in path.best_sets.values() for name in names
+    }
+
+
+def test_one_model_that_leads_at_all_gains_is_always_best():
+    scores = {"good": LABELS + RNG.normal(0, 0.1, len(LABELS)), "poor": RNG.normal(0, 1, len(LABELS))}
+    path = gw.compare(scores, JUDGED, ["ndcg_linear@5", "ndcg_exp@5"], draws=1000).gains([1, 2, 4])
+    assert (path.verdict.kind, path.verdict.always_best) == ("agree", ("good",))
+
+
+def test_pairs_that_a_loss_reverses_are_those_that_the_metric_does_not():
+    plain = gw.compare(SCORES, JUDGED, ["ndcg_linear@5", "ndcg_exp@5"], draws=200)
+    losses = gw.compare(SCORES, JUDGED, [Missed(gain="linear", k=5), "ndcg_exp@5"], draws=200)
+    pairs = [each.sensitivity().table.set_index("choice")["reversed_pairs"] for each in (plain, losses)]
+    assert (pairs[0][["map", "mrr"]] + pairs[1][["map", "mrr"]] == 3).all()
+    assert pairs[0]["exponential gain"] + pairs[1]["ndcg_exp@5"] == 3
+    worst = plain.leaderboard["ndcg_linear@5"].idxmin()
+    assert losses.winners[losses.metrics[0]] == worst != plain.winners["ndcg_linear@5"]
+    assert "lowest" in losses.verdict.text
+    assert "lowest" not in plain.verdict.text
+
+
+def test_error_of_the_difference_of_two_recipes_has_three_parts():
+    assert VarianceComponents(0.0, 0.3, 0.0).error_of_difference(10, 4) == pytest.approx(math.sqrt(2 * 0.09 / 4))
+    assert VarianceComponents(0.3, 0.0, 0.0).error_of_difference(10, 4) == pytest.approx(math.sqrt(0.09 / 10))
+    assert VarianceComponents(0.0, 0.0, 0.3).error_of_difference(10, 4) == pytest.approx(math.sqrt(2 * 0.09 / 4 / 10))

@@ -190,13 +190,6 @@ def test_a_selected_model_is_ruled_out_only_if_it_is_worse(selected):
     assert "confirm the choice on a new one" in as_text(comparison.content.standing.advice)
 
 
-@pytest.mark.parametrize("selected", "AC")
-def test_the_number_of_candidates_of_the_search_is_stated(selected):
-    comparison, *_ = comparison_of("bad third model", 0, selected=selected, searched=1_300)
-    assert "from 1,300 candidates" in as_text(comparison.content.standing.headline)
-    assert comparison.to_dict()["searched"] == 1_300
-
-
 @pytest.mark.parametrize("name", ["bad third model", "one clear winner"])
 @pytest.mark.parametrize("metrics", [(X, Y), (X,)])
 def test_a_search_on_these_queries_recommends_nothing(name, metrics, tmp_path):

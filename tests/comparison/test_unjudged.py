@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 
 import numpy as np
@@ -182,25 +181,6 @@ def test_decisions_have_a_flag_of_more_unjudged_documents(data):
         assert flag.message in text
     assert json.loads(found.to_json())["against"]["flags"][0]["message"] == flag.message
     assert found.against("new").flags == ()
-
-
-def test_reports_have_the_counts_and_the_handling(kept, dropped, data, tmp_path):
-    old, new = f"0 of {20 * QUERIES:,} for old", f"{20 * QUERIES:,} of {40 * QUERIES:,} for new"
-    for found, handling in ((kept, "irrelevant"), (dropped, "drop")):
-        page = found.to_html(tmp_path / "report.html").read_text("utf-8")
-        for text in (found.verdict.text, found.to_markdown(), page):
-            assert all(part in text for part in ("judged@10", old, new, handling))
-        assert ("dropped" in repr(found)) == (handling == "drop")
-        content = json.loads(found.to_json())
-        assert content["unjudged"] == dataclasses.asdict(found.unjudged) == content["verdict"]["unjudged"]
-        assert content["unjudged"]["handling"] == found.to_dict()["unjudged"]["handling"] == handling
-        assert content["leaderboard"]["new"]["judged@10"] == 0.5
-    alone = gw.compare_runs(*data, "mrr", unjudged="drop")
-    for text in (alone._repr_html_(), alone.to_markdown()):
-        assert all(part in text for part in (old, new, "drop"))
-    runs, qrels = data
-    every = gw.compare_runs({"old": runs["old"], "same": runs["old"]}, qrels, METRICS).verdict
-    assert " of " not in every.text.partition("judged")[2].split(".")[0]
 
 
 def test_queries_that_do_not_meet_are_in_the_notes():

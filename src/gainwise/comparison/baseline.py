@@ -29,42 +29,37 @@ from .._common.text import (
     round_bound,
     styled,
 )
-from .._common.typing import Floats
-from .betting import BoundKind, order_queries, validate_betting, validate_bounds
+from .._common.typing import Floats, Integers
+from .bounds import BoundKind, order_queries, validate_betting, validate_bounds
 from .choice import format_choice, label_metrics, name_family
 from .estimates import MIN_QUERIES, ROUNDING
 from .flags import Flag
 from .guards import (
-    Betting,
     Family,
-    Look,
+    Gate,
     OneSided,
     Part,
+    Requirement,
     build_parts,
     find_size_without_losses,
-    list_segments,
+    is_repeatable,
+    name_segment,
+    read_looks,
+    read_record,
     resolve_margins,
-)
-from .inference import POWER, Sample
-from .looks import find_repeatable, read_history, read_looks, read_record
-from .one_sided import (
-    MAX_QUERIES,
-    Requirement,
-    compute_ship_probability,
-    find_least,
-    find_support_factor,
     validate_requirement,
 )
+from .inference import POWER, Sample
 from .pairs import clip_intervals
 from .panel import Panel
-from .query_labels import Labels
+from .power import MAX_QUERIES, compute_ship_probability, find_least, find_support_factor, format_range
+from .query_labels import Labels, list_segments
 from .ranked_models import validate_model
-from .settings import Scope
 from .verdict import (
+    Scope,
     describe_kind,
     describe_losses,
     describe_sample,
-    format_range,
     format_sample_size,
     style_metrics,
 )
@@ -730,25 +725,26 @@ def compare_with_baseline(
     validate_baseline(baseline, panel.models)
     b = panel.models.index(baseline)
     means = {m: float(panel.in_unit(m, joint.estimated.mean[row, b])) for row, m in enumerate(panel.metrics)}
-    record = {} if earlier is None else find_repeatable(read_record(earlier))
-    margins = resolve_margins(family.margins, baseline, means, record)
-    _validate_margins(sample, margins, require, bool(labels))
+    record = None if earlier is None else read_record(earlier)
+    continued = record if record and is_repeatable(record) else {}
+    margins, segments = resolve_margins(family.margins, baseline, means, continued), list_segments(labels or {})
+    _validate_margins(sample, margins, require, bool(segments))
     candidates = [place for place in range(len(panel.models)) if place != b]
     settings = {
         "baseline": baseline, "candidates": [panel.models[c] for c in candidates], "metrics": list(panel.metrics),
         "shares": family.shares, "margins": margins, "gain": list(family.gain), "alpha": sample.alpha,
         "require": require, "repeats": panel.evidence["repeats"], "bounds": bounds,
-        "segments": list_segments(labels or {}),
+        "segments": [name_segment(*name) for name in segments],
     }  # fmt: skip
-    planned, previous = read_looks(looks, earlier, panel.queries, settings)
-    look = Look(sample.alpha / 2 / len(candidates), planned, previous, record)
-    betting, order = Betting(), ""
+    planned, previous = read_looks(looks, record, panel.queries, settings)
+    places, order, size = None, "", 0
     if bounds == "betting":
-        betting, order = _prepare_betting(sample, panel, look)
-    parts = tuple(build_parts(sample, joint, labels or {}, look, betting))
-    needs = bounds == "asymptotic" and (not planned or panel.queries >= planned[-1])
-    test = _Test(margins, len(family.gain), look.level if needs else None)
-    intervals = joint.bootstrap.bound_pairs(sample.alpha)
+        places, order = _order_for_betting(sample, panel, continued.get("order", ""))
+        size = continued.get("size") or (planned[-1] if planned else panel.queries)
+    level, tested = sample.alpha / 2 / len(candidates), (planned, previous, continued)
+    gate = Gate(margins, len(family.gain), level, panel.queries, 1 + len(segments), *tested, places, size)
+    parts = tuple(build_parts(sample, joint, labels or {}, gate))
+    intervals, history = joint.bootstrap.bound_pairs(sample.alpha), record["history"] if record else ()
     return BaselineComparison(
         baseline=baseline,
         metrics=panel.metrics,
@@ -756,16 +752,16 @@ def compare_with_baseline(
         shares=family.shares,
         gain=family.gain,
         require=require,
-        level=parts[0].level,
+        level=parts[0].find_level(),
         looks=planned,
         earlier=previous,
-        history=read_history(earlier, panel.queries),
+        history=tuple(test for test in history if test["queries"] < panel.queries or not continued),
         bounds=bounds,
-        size=betting.size,
+        size=size,
         order=order,
         segments=tuple(part.record for part in parts[1:]),
         shortage=joint.estimated.shortage if bounds == "asymptotic" else "",
-        candidates=tuple(_decide(parts, test, b, c, intervals) for c in candidates),
+        candidates=tuple(_decide(parts, b, c, intervals) for c in candidates),
         queries=panel.queries,
         alpha=sample.alpha,
         draws=sample.draws,
@@ -783,39 +779,30 @@ def _validate_margins(sample: Sample, margins: Mapping[str, float], require: Req
         raise ValueError("margin must be above 0 for segments, got 0. Pass the largest acceptable loss.")
 
 
-def _prepare_betting(sample: Sample, panel: Panel, look: Look) -> tuple[Betting, str]:
-    """Return the order and the planned number of the queries for bounds by betting, and the record of the order."""
+def _order_for_betting(sample: Sample, panel: Panel, earlier: str) -> tuple[Integers, str]:
+    """Return the order of the queries for bounds by betting, and the record of the order."""
     validate_betting(panel, panel.metrics, sample.ranges)
-    size = look.record.get("size") or (look.looks[-1] if look.looks else panel.queries)
     digests = sample.compute_digests(panel.metrics)
-    places = order_queries(digests, look.record.get("order", ""))
-    return Betting(places, size), "".join(digests[place] for place in places)
+    places = order_queries(digests, earlier)
+    return places, "".join(digests[place] for place in places)
 
 
-class _Test(NamedTuple):
-    """Margins, the number of metrics of which one must improve, and the level of a plan, None without a plan."""
-
-    margins: dict[str, float]
-    gains: int
-    level: float | None
-
-
-def _decide(parts: Sequence[Part], test: _Test, b: int, c: int, intervals: Floats) -> CandidateDecision:
+def _decide(parts: Sequence[Part], b: int, c: int, intervals: Floats) -> CandidateDecision:
     """Decide about model c instead of model b."""
-    whole, margins = parts[0], np.array(list(test.margins.values()))
-    panel, pair = whole.panel, whole.bounds.select(b, c)
-    bounds = [part.bound(b, c, test.gains, len(parts)) for part in parts]
-    decision = apply_rule(bounds, margins, test.gains > 0)
+    whole, gate = parts[0], parts[0].gate
+    panel, pair, margins = whole.panel, whole.bounds.select(b, c), np.array(list(gate.margins.values()))
+    bounds = [part.bound(b, c) for part in parts]
+    decision = apply_rule(bounds, margins, gate.gains > 0)
     metrics, (at_least, at_most, gain) = panel.metrics, bounds[0]
     # If the models are equal on every query, they may be so on all further ones, which then bound no loss either.
     can_plan = decision == "undecided" and not (np.isinf(at_least) & (pair.below + pair.above == 0)).any()
-    can_plan = can_plan and all(part.decides for part in parts)
-    needed = _estimate_needs(parts, test, b, c) if can_plan and test.level is not None else None
-    assert whole.estimated is not None
-    widths = whole.estimated.widths
+    can_plan = can_plan and gate.places is None and (not gate.looks or gate.queries >= gate.looks[-1])
+    needed = _estimate_needs(parts, b, c, margins) if can_plan and all(part.decides for part in parts) else None
     difference = np.array([panel.in_unit(*row) for row in zip(metrics, pair.difference, strict=True)])
     ends = zip(metrics, intervals[:, b, c], -intervals[:, c, b], strict=True)
     first, second = np.transpose([(panel.in_unit(name, one), panel.in_unit(name, other)) for name, one, other in ends])
+    assert whole.estimated is not None
+    widths = whole.estimated.widths
     lowest, highest = clip_intervals(difference, first, second, -widths, widths)
 
     def by_metric(numbers: Any) -> dict[str, Any]:
@@ -835,29 +822,33 @@ def _decide(parts: Sequence[Part], test: _Test, b: int, c: int, intervals: Float
         differing=by_metric(pair.below + pair.above),
         shares={metric: compute_shares(panel, row, b, c) for row, metric in enumerate(metrics)},
         changes=tuple(
-            change
-            for part, one_sided in zip(parts, bounds, strict=True)
-            for change in _list_changes(part, one_sided, test, b, c)
+            change for part, own in zip(parts, bounds, strict=True) for change in _list_changes(part, own, b, c)
         ),
         queries_needed=needed,
     )
 
 
-def _list_changes(part: Part, bounds: OneSided, test: _Test, b: int, c: int) -> Iterator[Change]:
+def _list_changes(part: Part, bounds: OneSided, b: int, c: int) -> Iterator[Change]:
     """Yield the changes under all metrics on all queries, or in a segment."""
     panel = part.panel
     pair = part.bounds.select(b, c) if panel.queries else None
-    for row, (metric, margin) in enumerate(test.margins.items()):
+    for row, (metric, margin) in enumerate(part.gate.margins.items()):
         least, difference = MIN_QUERIES, math.nan
         if pair is not None:
             difference = float(panel.in_unit(metric, pair.difference[row]))
             own = pair.take(slice(row, row + 1))
-            least = find_size_without_losses(own, part.level, np.array([margin])) or MIN_QUERIES
+            least = find_size_without_losses(own, part.find_level(), np.array([margin])) or MIN_QUERIES
         has_least = part.places is None and panel.clusters is None and (pair is None or bool(pair.is_rare[row]))
-        at_least, at_most = float(bounds.at_least[row]), float(bounds.at_most[row])
-        least_queries = least if has_least else None
         yield Change(
-            metric, part.name, panel.queries, least_queries, difference, at_least, at_most, margin, part.shortage
+            metric,
+            part.name,
+            panel.queries,
+            least if has_least else None,
+            difference,
+            float(bounds.at_least[row]),
+            float(bounds.at_most[row]),
+            margin,
+            part.shortage,
         )
 
 
@@ -889,22 +880,21 @@ def compute_shares(panel: Panel, row: int, baseline: int, candidate: int) -> dic
     return {name: float(weights @ mask / weights.sum()) for name, mask in masks.items()}
 
 
-def _estimate_needs(parts: Sequence[Part], test: _Test, b: int, c: int) -> NeededSize:
+def _estimate_needs(parts: Sequence[Part], b: int, c: int, margins: Floats) -> NeededSize:
     """Return the number of queries that one test in a new experiment needs to ship.
 
     The true differences are assumed to be the estimated ones, less z standard errors, with z = 0 for 50 % and 0.84 for
     80 % confidence. The share of differing queries is the quantile of its Jeffreys interval. Segments keep their shares
     of the queries, and reduce the probability by those that they reject the candidate.
     """
-    level, margins, queries = test.level, np.array(list(test.margins.values())), parts[0].panel.queries
-    assert level is not None
+    gate = parts[0].gate
     pairs = [part.bounds.select(b, c) for part in parts]
     errors = [part.find_errors(b, c) for part in parts]
-    if not test.gains:
-        sizes = [(find_size_without_losses(pair, level, margins), pair.units) for pair in pairs]
+    if not gate.gains:
+        sizes = [(find_size_without_losses(pair, gate.level, margins), pair.units) for pair in pairs]
         factors = [size / units for size, units in sizes if size is not None]
         if len(factors) == len(pairs):
-            number = math.ceil(max(factors) * queries - 1e-9)
+            number = math.ceil(max(factors) * gate.queries - 1e-9)
             return NeededSize(number, number)
 
     def find_size(confidence: float) -> int | None:
@@ -913,13 +903,13 @@ def _estimate_needs(parts: Sequence[Part], test: _Test, b: int, c: int) -> Neede
 
         def is_sufficient(more: float) -> bool:
             chances = [
-                compute_ship_probability(error.scale(more), difference, level, margins, 0 if place else test.gains)
+                compute_ship_probability(error.scale(more), difference, gate.level, margins, 0 if place else gate.gains)
                 for place, (error, difference) in enumerate(zip(errors, differences, strict=True))
             ]
             return sum(chances) - (len(chances) - 1) >= POWER
 
         least = max(1.0, *(find_support_factor(pair, confidence, POWER) for pair in pairs))
-        factor = find_least(is_sufficient, least, MAX_QUERIES / queries)
-        return None if factor is None else math.ceil(queries * factor)
+        factor = find_least(is_sufficient, least, MAX_QUERIES / gate.queries)
+        return None if factor is None else math.ceil(gate.queries * factor)
 
     return NeededSize(find_size(0.5), find_size(0.8))

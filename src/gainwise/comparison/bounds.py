@@ -3,24 +3,51 @@
 The bound of a difference is that of a t distribution, corrected for skewness. If nearly all queries have the same
 difference, the normal limit is not reliable, and the sample may contain none of the rare large losses. The bound is
 then that of the share of the other queries, which may differ by the whole range of the metric.
+
+Bounds by betting are valid for every sample size and distribution of bounded differences. A gambler bets against every
+possible mean m with a capital of 1. If m is the true mean, the capital exceeds 1/γ at any time with probability γ at
+most, so all means with a larger capital are excluded. No moment of the sample needs to be reliable, so losses that the
+sample does not contain are covered, too. The price is power.
+
+References
+----------
+Waudby-Smith & Ramdas (2024), "Estimating means of bounded random variables by betting", Journal of the Royal
+Statistical Society B 86(1).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from hashlib import blake2b
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from .._common import cached_property
-from .._common.lazy import special
+from .._common.lazy import scipy, special
 from .._common.typing import Bools, Floats, Integers
+from .._common.validation import validate_choice
 from .estimates import MIN_QUERIES, Estimate
-from .panel import FEW_REPEATS
+from .panel import FEW_REPEATS, Panel
+
+BoundKind: TypeAlias = Literal["asymptotic", "betting"]
 
 RARE_SHARE = 0.1
 """Share of the level for the bounds of pairs that differ on few queries, if there are others in the family."""
+
+MIN_LEVEL, MAX_CRITICAL = 1e-12, 1e6
+"""Looks with a smaller level are too early to decide anything. They have this critical value."""
+
+BINORMAL_LIMIT = 38.0
+"""Normal quantiles beyond this limit have probability 0."""
+
+MAX_STAKE = 0.9
+"""Largest share of the capital that a bet may lose."""
+
+DIGEST_BYTES = 8
+"""Bytes of the hash of a query id."""
 
 
 def add_skewness(critical: Floats | float, skewness: Floats | float) -> Floats:
@@ -250,3 +277,233 @@ class DifferenceBounds:
         below = self.below[certain]
         p_values[certain] = 1 - special.betainc(below + 1.0, np.maximum(self.units - below, 1), np.minimum(share, 1.0))
         return np.maximum(p_values, np.finfo(float).tiny)
+
+
+def compute_binormal(first: Floats, second: Floats, correlation: float) -> Floats:
+    """Return P(Z₁ ≤ first, Z₂ ≤ second) of two standard normal variables, by Owen's T function.
+
+    References
+    ----------
+    Owen (1956), "Tables for computing bivariate normal probabilities", Annals of Mathematical Statistics 27(4).
+
+    >>> float(compute_binormal(np.array(0.0), np.array(0.0), 0.5).round(6))
+    0.333333
+    """
+    h, k = (np.clip(np.where(z == 0, 1e-12, z), -BINORMAL_LIMIT, BINORMAL_LIMIT) for z in (first, second))
+    rho = float(np.clip(correlation, -1 + 1e-12, 1 - 1e-12))
+    root = np.sqrt(1 - rho**2)
+    total = (
+        (special.ndtr(h) + special.ndtr(k)) / 2
+        - special.owens_t(h, (k - rho * h) / (h * root))
+        - special.owens_t(k, (h - rho * k) / (k * root))
+    )
+    return np.asarray(np.clip(total - np.where(h * k < 0, 0.5, 0.0), 0.0, np.minimum(special.ndtr(h), special.ndtr(k))))
+
+
+@dataclass(frozen=True, eq=False)
+class PairErrors:
+    """Errors of the differences of two models by metric.
+
+    Attributes
+    ----------
+    of_queries : ndarray, shape (metrics,)
+        Variances over queries.
+    of_repeats : ndarray, shape (2, metrics)
+        Variances because of the repeats of each model, 0 for a fixed model.
+    counts : ndarray of int, shape (2, 1)
+        Numbers of repeats, 0 for a fixed model.
+    freedom_of_queries : float
+        Degrees of freedom of the variances over queries.
+    third : ndarray, shape (metrics,)
+        Third cumulants of the mean differences.
+    covariance, repeat_covariance : ndarray, shape (metrics, metrics)
+        Covariance of the errors over queries, and because of repeats.
+    """
+
+    of_queries: Floats
+    of_repeats: Floats
+    counts: Integers
+    freedom_of_queries: float
+    third: Floats
+    covariance: Floats
+    repeat_covariance: Floats
+
+    @classmethod
+    def from_estimate(cls, estimated: Estimate, b: int, c: int) -> PairErrors:
+        """Return the errors of model c minus model b."""
+        repeats, pair = estimated.repeats, [b, c]
+        metrics, models = estimated.mean.shape
+        roots = estimated.root.reshape(-1, metrics, models)
+        spread = roots[:, :, c] - roots[:, :, b]
+        error = np.where(np.isfinite(estimated.error[:, b, c]), estimated.error[:, b, c], 0.0)
+        of_queries, of_repeats = error**2, np.zeros((2, metrics))
+        counts, repeat_covariance = np.zeros((2, 1), dtype=int), np.zeros((metrics, metrics))
+        if repeats is not None:
+            of_repeats, counts = repeats.variance[:, pair].T, repeats.counts[pair, None]
+            of_queries = np.maximum(0.0, of_queries - of_repeats.sum(axis=0))
+            repeat_covariance = np.einsum("krm,krn->mn", repeats.root[pair], repeats.root[pair])
+        third = estimated.skewness[:, b, c] * error**3
+        return cls(of_queries, of_repeats, counts, estimated.freedom, third, spread.T @ spread, repeat_covariance)
+
+    def scale(self, more: float) -> PairErrors:
+        """Return the errors with this many times the queries."""
+        return replace(
+            self,
+            of_queries=self.of_queries / more,
+            freedom_of_queries=(self.freedom_of_queries + 1) * more - 1,
+            third=self.third / more**2,
+            covariance=self.covariance / more,
+        )
+
+    def take(self, rows: slice) -> PairErrors:
+        """Return the errors under some of the metrics."""
+        return replace(
+            self,
+            of_queries=self.of_queries[rows],
+            of_repeats=self.of_repeats[:, rows],
+            third=self.third[rows],
+            covariance=self.covariance[rows, rows],
+            repeat_covariance=self.repeat_covariance[rows, rows],
+        )
+
+    @property
+    def error(self) -> Floats:
+        """Standard errors, shape (metrics,)."""
+        return np.asarray(np.sqrt(self.of_queries + self.of_repeats.sum(axis=0)))
+
+    @property
+    def freedom(self) -> Floats:
+        """Degrees of freedom of the standard errors, shape (metrics,)."""
+        return find_pair_freedom(self.of_queries, self.of_repeats, self.freedom_of_queries, self.counts)
+
+    @property
+    def correlation(self) -> float:
+        """Correlation of the errors under the first two metrics, 1 for a single metric or without variance."""
+        covariance = (self.covariance + self.repeat_covariance)[:2, :2]
+        product = math.sqrt(covariance[0, 0] * covariance[-1, -1])
+        return float(covariance[0, -1] / product) if product > 0 else 1.0
+
+    def find_criticals(self, level: float) -> Floats:
+        """Return the critical values of lower bounds that are each valid at a level, shape (metrics,)."""
+        return add_skewness(np.asarray(-special.stdtrit(self.freedom, level), dtype=np.float64), -self._skewness)
+
+    def find_joint_criticals(self, level: float) -> Floats:
+        """Return the critical values of lower bounds of all metrics together."""
+        return add_skewness(find_joint_criticals(self.freedom, self.correlation, level), -self._skewness)
+
+    @property
+    def _skewness(self) -> Floats:
+        cube = self.error**3
+        return np.divide(self.third, cube, out=np.zeros_like(cube), where=cube > 0)
+
+
+def find_joint_criticals(freedom: Floats, correlation: float, level: float) -> Floats:
+    """Return the one-sided critical values of the largest studentized error of several metrics (max-T).
+
+    The quantile z of the larger of two normal variables becomes a quantile of the t distribution, t_ν⁻¹(Φ(z)). Three or
+    more metrics share the level equally, which is valid for all correlations.
+    """
+    if level < MIN_LEVEL:
+        return np.full(freedom.shape, MAX_CRITICAL)
+    if len(freedom) != 2:
+        return np.asarray(-special.stdtrit(freedom, level / len(freedom)))
+
+    def compute_excess(z: float) -> float:
+        return float(2 * special.ndtr(-z) - compute_binormal(np.array(-z), np.array(-z), correlation)) - level
+
+    z = scipy.optimize.brentq(compute_excess, 0.0, BINORMAL_LIMIT, xtol=1e-10)
+    return np.asarray(-special.stdtrit(freedom, float(special.ndtr(-z))))
+
+
+def validate_bounds(bounds: BoundKind) -> BoundKind:
+    """Return the kind of bounds, or raise `ValueError` if it is unknown."""
+    validate_choice("bounds", bounds, get_args(BoundKind))
+    return bounds
+
+
+def validate_betting(panel: Panel, metrics: Sequence[str], ranges: Mapping[str, tuple[float, float]]) -> None:
+    """Raise `ValueError` unless differences under these metrics are bounded, independent and of equal weight."""
+    problem = ""
+    if panel.repeats is not None:
+        problem = "fixed models, got repeats. Pass one repeat of each model"
+    elif panel.clusters is not None:
+        problem = "independent queries, got clusters. Pass one query of each cluster"
+    elif panel.weights is not None:
+        problem = "equal weights, got different ones. Sample queries by traffic with weight 1"
+    elif unbounded := [metric for metric in metrics if not np.isfinite(np.subtract(*ranges[metric]))]:
+        problem = (
+            f"a range of {unbounded[0]}, got none. Pass ranges= to Comparison, or define value_range of the metric"
+        )
+    if problem:
+        raise ValueError(f"bounds='betting' requires {problem}.")
+
+
+def compute_bets(values: Floats, level: float, size: int) -> Floats:
+    """Return the bet on each value between 0 and 1, from the values before it: √(2 ln(1/γ) / (N σ²)).
+
+    `size` is the planned number N of values. The bets are tuned to it, but valid for any number.
+    """
+    steps = np.arange(2, len(values) + 2)
+    mean = (0.5 + np.cumsum(values)) / steps
+    variance = (0.25 + np.cumsum((values - mean) ** 2)) / steps
+    before = np.concatenate([[0.25], variance[:-1]])
+    return np.asarray(np.sqrt(2 * math.log(1 / level) / (size * before)))
+
+
+def compute_log_capital(values: Floats, bets: Floats, mean: float) -> Floats:
+    """Return the logarithm of the capital after each bet that the true mean is larger than this one."""
+    stakes = np.minimum(bets, MAX_STAKE / max(mean, 1e-300))
+    return np.cumsum(np.log1p(stakes * (values - mean)))
+
+
+def bound_mean(differences: Floats, width: float, level: float, size: int) -> float:
+    """Return a lower bound of the mean of differences between −width and width, in the order of betting.
+
+    >>> round(bound_mean(np.zeros(300), 1.0, 0.025, 300), 6)
+    -0.014063
+    """
+    values = np.clip((differences + width) / (2 * width), 0.0, 1.0)
+    bets, target = compute_bets(values, level, size), math.log(1 / level)
+
+    def compute_excess(mean: float) -> float:
+        return float(compute_log_capital(values, bets, mean).max()) - target
+
+    if compute_excess(0.0) <= 0:
+        return -width
+    lowest = scipy.optimize.brentq(compute_excess, 0.0, 1.0, xtol=1e-13)  # The capital falls with the mean.
+    return float(width * (2 * lowest - 1))
+
+
+def find_p_value(differences: Floats, width: float, level: float, size: int) -> float:
+    """Return the p-value of a mean of 0 or less: the inverse of the largest capital. It suits bounds at any level."""
+    values = np.clip((differences + width) / (2 * width), 0.0, 1.0)
+    capital = compute_log_capital(values, compute_bets(values, level, size), 0.5)
+    return float(min(1.0, math.exp(-max(float(capital.max()), 0.0))))
+
+
+def compute_digests(ids: Iterable[Any]) -> list[str]:
+    """Return a hash of each query id.
+
+    >>> compute_digests([1, "q2"])[0] == compute_digests(["1"])[0]
+    True
+    """
+    return [blake2b(str(query).encode(), digest_size=DIGEST_BYTES).hexdigest() for query in ids]
+
+
+def order_queries(digests: Sequence[str], earlier: str = "") -> Integers:
+    """Return the places of queries in the order of betting: queries of earlier looks first, then others by their hash.
+
+    A fixed hash leaves no choice. A shuffle with a seed of the user would change many decisions. `earlier` contains the
+    hashes of the earlier queries in their order.
+    """
+    length = 2 * DIGEST_BYTES
+    recorded = [earlier[start : start + length] for start in range(0, len(earlier), length)]
+    rank = {digest: place for place, digest in enumerate(recorded)}
+    if missing := len(rank) - sum(digest in rank for digest in digests):
+        raise ValueError(
+            f"earlier contains {missing:,} queries that are missing in this sample. Include the queries of all earlier "
+            "looks, with the same ids."
+        )
+    return np.array(
+        sorted(range(len(digests)), key=lambda place: (rank.get(digests[place], len(rank)), digests[place]))
+    )

@@ -17,10 +17,11 @@ from ..data.tables import read_table
 from ..evaluation.evaluator import Evaluator, shared_weights, validate_judgments
 from ..judgments import Judgments, Unjudged
 from ..metrics.base import Metric
+from ..metrics.binary import Judged
 from ..metrics.names import MetricLike, parse_metrics
-from .betting import BoundKind
+from .bounds import BoundKind
 from .comparison import Comparison
-from .flags import find_unjudged
+from .flags import UnjudgedDocuments
 from .panel import Vary
 from .query_labels import read_clusters, validate_labels
 from .ranked_models import Rankings
@@ -202,12 +203,16 @@ def compare_scores(
     values, counted = _evaluate(evaluator, scores)
     labels = {} if segments is None else validate_labels(segments, judgments.query_ids, judgments)
     codes = None if clusters is None else read_clusters(clusters, judgments.queries, judgments)
-    unjudged_documents = find_unjudged(judgments, scores, primary_metrics, unjudged)
-    if unjudged_documents is not None and further is None and any(unjudged_documents.unjudged.values()):
-        means = _average_otherwise(models, primary_metrics, unjudged, n_jobs, weights)
-        unjudged_documents = replace(unjudged_documents, other_means=means)
+    documents = None
+    if judgments.judged is not None:
+        documents = _count_unjudged(models, primary_metrics, unjudged)
+        if further is None and any(documents.unjudged.values()):
+            means = _average_otherwise(models, primary_metrics, unjudged, n_jobs, weights)
+            documents = replace(documents, other_means=means)
     if unjudged == "drop":
-        judgments, scores = _drop_unjudged(judgments, scores)
+        condensed, retained = judgments.condensed
+        scores = {name: judgments.by_query(model_scores)[retained] for name, model_scores in scores.items()}
+        judgments = condensed
     by_model = models.group(scores)
     return Comparison(
         {name: _build_table(models, table) for name, table in zip(evaluator.names, values[:, counted], strict=True)},
@@ -216,7 +221,7 @@ def compare_scores(
         weights=None if weights is None else weights[counted],
         primary=None if primary is None else [str(metric) for metric in primary_metrics],
         rankings=Rankings(judgments, by_model, counted, weights),
-        unjudged=unjudged_documents and unjudged_documents.average_repeats(models.recipes, list(by_model)),
+        unjudged=documents,
         iterations=models.iterations,
         segments={name: column[counted] for name, column in labels.items()} or None,
         notes=models.notes,
@@ -246,10 +251,28 @@ def _evaluate(evaluator: Evaluator, scores: Mapping[str, Floats]) -> tuple[Float
     return values, np.logical_not(skipped.all(axis=0))
 
 
-def _drop_unjudged(judgments: Judgments, scores: Mapping[str, Floats]) -> tuple[Judgments, dict[str, Floats]]:
-    """Return judgments and scores of the judged documents."""
-    condensed, retained = judgments.condensed
-    return condensed, {name: judgments.by_query(model_scores)[retained] for name, model_scores in scores.items()}
+def _count_unjudged(models: ScoredModels, metrics: Sequence[Metric], handling: Unjudged) -> UnjudgedDocuments:
+    """Count the unjudged documents of each model. Scores of documents that a model did not retrieve are -inf.
+
+    Cutoffs and ties are those of the metrics. Shares are means over repeats, and numbers are totals.
+    """
+    judged = [Judged(k=metric.k, ties=metric.ties, scores=metric.scores, weights=metric.weights) for metric in metrics]
+    evaluator, mask = Evaluator(list(dict.fromkeys(judged)), models.judgments), models.judgments.judged
+    assert mask is not None
+    counts = {}
+    for column, scores in models.scores.items():
+        retrieved = scores > -np.inf
+        counts[column] = evaluator(scores).mean, int(retrieved.sum()), int((retrieved & ~mask).sum())
+    by_model = {name: own if isinstance(own, list) else [own] for name, own in models.group(counts).items()}
+    return UnjudgedDocuments(
+        shares={
+            metric: {model: sum(means[metric] for means, _, _ in own) / len(own) for model, own in by_model.items()}
+            for metric in evaluator.names
+        },
+        retrieved={model: sum(number for _, number, _ in own) for model, own in by_model.items()},
+        unjudged={model: sum(number for _, _, number in own) for model, own in by_model.items()},
+        handling=handling,
+    )
 
 
 def _average_otherwise(

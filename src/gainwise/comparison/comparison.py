@@ -26,7 +26,7 @@ from ..metrics.dcg import NDCG
 from ..metrics.names import MetricLike, Names, parse_metrics, safe_name
 from .attribution import Attribution, compute_attribution
 from .baseline import BaselineComparison, compare_with_baseline, validate_baseline
-from .betting import BoundKind, validate_betting
+from .bounds import BoundKind, validate_betting
 from .estimates import MIN_QUERIES, VarianceComponents, compute_repeat_means, estimate_variance_components
 from .flags import (
     NO_EVIDENCE,
@@ -39,12 +39,10 @@ from .flags import (
     find_unjudged_flags,
 )
 from .gain_path import GainPath, build_gain_path, validate_bases
-from .guards import Family, Margin, read_family
+from .guards import Family, Margin, Requirement, read_family
 from .inference import Sample, limit_draws
-from .one_sided import Requirement
 from .pairs import MAX_PAIRS, build_clearest_pairs, build_leaderboard, build_pairs, rank_models
 from .panel import (
-    Panel,
     QueryCounts,
     Values,
     Vary,
@@ -60,9 +58,8 @@ from .query_labels import Labels, validate_labels
 from .ranked_models import Rankings, validate_model, validate_pair
 from .segments import Segments, compute_segments
 from .sensitivity import Sensitivity, compute_sensitivity
-from .settings import Settings
 from .single_queries import build_ranking, find_contradictory_queries, find_losses, find_query
-from .verdict import Verdict, bet_on_models, describe_few_repeats
+from .verdict import Settings, Verdict, bet_on_models, describe_few_repeats
 
 if TYPE_CHECKING:
     from ..report.content import Content
@@ -215,7 +212,9 @@ class Comparison:
         self.settings = Settings(alpha=alpha, margin=margin, draws=draws, seed=seed)
         panel = build_panel(self.values, repeats, self.models, self._weights, self.lower_is_better, clusters, vary)
         self.repeats = {self.models[column]: by_metric for column, by_metric in repeats.items()}
-        self._sample = self._build_sample(panel, dict(ranges or {}), bounds)
+        ids = self._query_ids if self._weights is None else self._query_ids[self._weights > 0]
+        limited = limit_draws(draws, len(self.models), alpha)
+        self._sample = Sample(panel, alpha, limited, seed, dict(ranges or {}), bounds=bounds, ids=ids.tolist())
         self._validate_values()
         self._segment_labels = {} if segments is None else validate_labels(segments, self._query_ids)
         self._baseline, self.selected, self.searched = baseline, selected, searched
@@ -251,12 +250,6 @@ class Comparison:
     def _is_searched_here(self) -> bool:
         """Whether these queries selected the compared models from more candidates."""
         return self.searched is not None and self.selected is None and self.searched > len(self.models)
-
-    def _build_sample(self, panel: Panel, ranges: dict[str, tuple[float, float]], bounds: BoundKind) -> Sample:
-        settings = self.settings
-        draws = limit_draws(settings.draws, len(self.models), settings.alpha)
-        ids = self._query_ids if self._weights is None else self._query_ids[self._weights > 0]
-        return Sample(panel, settings.alpha, draws, settings.seed, ranges, bounds=bounds, ids=ids.tolist())
 
     def _validate_metric_names(self, argument: str, names: Iterable[str]) -> None:
         for name in names:
@@ -816,15 +809,11 @@ class Comparison:
         ValueError
             If a model is unknown, the comparison was created without scores, or a metric has a name only.
         """
-        rankings, values = self._require_rankings("queries"), self._pair_primary_values(first, second)
-        return find_contradictory_queries(rankings, (first, second), values, most)
-
-    def _pair_primary_values(self, first: str, second: str) -> dict[Metric, Floats]:
-        """Return the values of two models under the primary metrics."""
+        rankings = self._require_rankings("queries")
         validate_pair(first, second, self.models)
-        columns = [self.models.index(first), self.models.index(second)]
-        names = self._require_two_metrics()
-        return {self.definitions.get(name) or parse_metrics(name)[0]: self.values[name][:, columns] for name in names}
+        columns, names = [self.models.index(first), self.models.index(second)], self._require_two_metrics()
+        values = {self.definitions.get(name) or parse_metrics(name)[0]: self.values[name][:, columns] for name in names}
+        return find_contradictory_queries(rankings, (first, second), values, most)
 
     def _defined_metrics(self) -> list[Metric]:
         """Return the metrics with a definition, the primary ones first."""

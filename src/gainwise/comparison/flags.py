@@ -5,18 +5,16 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from .._common.lazy import special
 from .._common.text import format_confidence, format_mean, join_names, pluralize, styled
 from .._common.typing import Floats
-from ..evaluation.evaluator import HANDLING, Evaluator
-from ..judgments import Judgments, Unjudged
+from ..evaluation.evaluator import HANDLING
+from ..judgments import Unjudged
 from ..metrics.base import Metric
-from ..metrics.binary import Judged
 from .estimates import MIN_QUERIES, ROUNDING, Estimate, compute_repeat_means
 from .panel import FEW_REPEATS, Panel, QueryCounts
 
@@ -184,7 +182,13 @@ def find_flags(panel: Panel, estimated: Estimate, alpha: float) -> Iterator[Flag
 
 def _find_repeat_flags(panel: Panel, repeats: Sequence[Floats], estimated: Estimate) -> Iterator[Flag]:
     recipes = {name: number for name, number in zip(panel.models, panel.repeat_counts, strict=True) if number}
-    equal = [_has_equal_repeats(values, estimated.tolerance) for values in repeats]
+    equal = [
+        any(
+            bool((np.abs(values[:, :, first] - values[:, :, second]) <= estimated.tolerance[:, None]).all())
+            for first, second in itertools.combinations(range(values.shape[2]), 2)
+        )
+        for values in repeats
+    ]
     if same := tuple(itertools.compress(panel.models, equal)):
         text = (
             f"Some repeats of {join_names(same)} have equal values on every query. The seed may have no effect, for "
@@ -229,14 +233,6 @@ def find_outlying_repeats(panel: Panel) -> list[tuple[str, int]]:
             if (distance > limit * np.maximum(error, rounding)).any():
                 outliers.append((panel.models[k], place + 1))
     return outliers
-
-
-def _has_equal_repeats(repeats: Floats, tolerance: Floats) -> bool:
-    """Return whether two repeats have the same value on every query under every metric."""
-    return any(
-        bool((np.abs(repeats[:, :, first] - repeats[:, :, second]) <= tolerance[:, None]).all())
-        for first, second in itertools.combinations(range(repeats.shape[2]), 2)
-    )
 
 
 def _find_pair_flags(panel: Panel, estimated: Estimate, alpha: float) -> Iterator[Flag]:
@@ -345,41 +341,6 @@ class UnjudgedDocuments:
             )
         counts = join_names([f"{self.unjudged[model]:,} of {self.retrieved[model]:,} for {model}" for model in models])
         return [*sentences, f"Unjudged documents among those retrieved were {HANDLING[self.handling]}: {counts}."]
-
-    def average_repeats(self, recipes: Mapping[str, Sequence[str]], models: Sequence[str]) -> UnjudgedDocuments:
-        """Return the mean shares and the total numbers of the repeats of each configuration."""
-        repeats = {model: recipes.get(model, [model]) for model in models}
-
-        def add(numbers: Mapping[str, Any]) -> dict[str, Any]:
-            return {model: sum(numbers[name] for name in names) for model, names in repeats.items()}
-
-        shares = {
-            metric: {model: total / len(repeats[model]) for model, total in add(by_model).items()}
-            for metric, by_model in self.shares.items()
-        }
-        return replace(self, shares=shares, retrieved=add(self.retrieved), unjudged=add(self.unjudged))
-
-
-def find_unjudged(
-    judgments: Judgments, scores: Mapping[str, Floats], primary: Sequence[Metric], handling: Unjudged
-) -> UnjudgedDocuments | None:
-    """Count unjudged documents, or return None if the judgments do not distinguish them.
-
-    `judgments` contain all documents, including unjudged ones. `scores` are -inf for documents that a model did not
-    retrieve. Cutoffs and ties are those of the primary metrics.
-    """
-    if judgments.judged is None:
-        return None
-    metrics = [Judged(k=metric.k, ties=metric.ties, scores=metric.scores, weights=metric.weights) for metric in primary]
-    evaluator = Evaluator(list(dict.fromkeys(metrics)), judgments)
-    means = {model: evaluator(values).mean for model, values in scores.items()}
-    retrieved = {model: values > -np.inf for model, values in scores.items()}
-    return UnjudgedDocuments(
-        shares={name: {model: means[model][name] for model in scores} for name in evaluator.names},
-        retrieved={model: int(mask.sum()) for model, mask in retrieved.items()},
-        unjudged={model: int((mask & ~judgments.judged).sum()) for model, mask in retrieved.items()},
-        handling=handling,
-    )
 
 
 def find_uneven_judging(unjudged: UnjudgedDocuments, in_question: Sequence[str]) -> Iterator[Flag]:

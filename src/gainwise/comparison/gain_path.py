@@ -36,12 +36,12 @@ from .._common.typing import Bools, Floats, Integers
 from .._common.validation import validate_real
 from ..evaluation.evaluator import Evaluator, shared_weights
 from ..metrics.base import Metric
-from ..metrics.dcg import DCG, at_bases
+from ..metrics.dcg import DCG, NDCG, at_bases, discounts
 from ..metrics.names import MetricLike
 from .estimates import Estimate, RepeatError, estimate
 from .inference import JointEstimate, Sample, compute_regret_band, critical_value, draw_errors, two_step_test
 from .panel import Panel
-from .ranked_models import GradeCounts, Rankings, find_template, name_path, set_base, settle_discounts
+from .ranked_models import Rankings, read_template, select_sums
 
 DEFAULT_BASES = tuple(np.round(np.geomspace(1, 4, 25), 6).tolist())
 """25 bases from 1 (linear) over 2 (exponential) to 4, evenly spaced in log b."""
@@ -371,28 +371,51 @@ def _prepare_values(
 ) -> Callable[[Sequence[int], Integers | slice], Floats]:
     """Return the function that returns the values of all repeats of all models at some bases for some queries.
 
-    It takes the places of both, and returns the shape (bases, repeats, queries).
+    It takes the places of both, and returns the shape (bases, repeats, queries). If possible, it uses the discounted
+    counts of documents by grade.
     """
-    template = settle_discounts(template, int(rankings.judgments.sizes.max()))
-    queries = np.flatnonzero(rankings.weights > 0)
-    levels = rankings.judgments.levels[rankings.judgments.levels > 0]
+    judgments, queries = rankings.judgments, np.flatnonzero(rankings.weights > 0)
+    template, levels = settle_discounts(template, int(judgments.sizes.max())), judgments.levels[judgments.levels > 0]
     trainings = sum(max(1, count) for count in panel.repeat_counts)
     # One array of scores at a time is in memory.
     all_scores = (scores for model in panel.models for scores in rankings.repeat_scores(model))
     is_small = len(levels) <= MAX_GRADES and len(levels) * trainings * len(queries) <= MAX_COUNTS
-    if is_small and all(gains is not None for gains in at_bases(levels, bases)):
-        grades = GradeCounts(template, rankings.judgments)
-        counts = np.empty((len(levels), trainings, len(queries)))
+    if not (is_small and all(gains is not None for gains in at_bases(levels, bases))):
+        evaluator = Evaluator([set_base(template, base) for base in bases], judgments)
+        evaluated = np.empty((len(bases), trainings, len(queries)))
         for place, scores in enumerate(all_scores):
-            counts[:, place] = grades.count(scores)[:, queries]
-        return lambda places, some: grades.compute_values(
-            counts[..., some], [bases[place] for place in places], queries[some]
+            evaluated[:, place] = evaluator(scores).per_query.T[:, queries]
+        return lambda places, some: np.stack([evaluated[place][:, some] for place in places])
+    if judgments.levels[0] < 0:
+        raise ValueError(
+            f"gains does not support negative labels (the lowest is {judgments.levels[0]:g}), because "
+            "(b^l - 1)/(b - 1) is not a gain for them. Pass negative_labels='zero' to Judgments."
         )
-    evaluator = Evaluator([set_base(template, base) for base in bases], rankings.judgments)
-    values = np.empty((len(bases), trainings, len(queries)))
+    options: dict[str, Any] = {name: getattr(template, name) for name in ("discount", "base", "k", "ties", "scores")}
+    grades = [{label: float(label == level) for label in judgments.levels.tolist()} for level in levels.tolist()]
+    counting = [DCG(gain=grade, **options) for grade in grades]
+    evaluator, counts = Evaluator(counting, judgments), np.empty((len(levels), trainings, len(queries)))
     for place, scores in enumerate(all_scores):
-        values[:, place] = evaluator(scores).per_query.T[:, queries]
-    return lambda places, some: np.stack([values[place][:, some] for place in places])
+        counts[:, place] = np.ascontiguousarray(evaluator(scores).per_query.T)[:, queries]
+    # The counts of the ideal ranking are the same for every base.
+    in_order = Evaluator([replace(metric, ties="order") for metric in counting], judgments)
+    ideal = np.ascontiguousarray(in_order(judgments.labels).per_query.T)
+    is_empty = np.logical_not(ideal.any(axis=0))
+
+    def compute_values(places: Sequence[int], some: Integers | slice) -> Floats:
+        chosen, selected = queries[some], counts[..., some]
+        best, empty = ideal[:, chosen], is_empty[chosen]
+        values = np.empty((len(places), *selected.shape[1:]))
+        for row, gains in enumerate(at_bases(levels, [bases[place] for place in places])):
+            assert gains is not None
+            values[row] = np.tensordot(gains, selected, axes=(0, 0))
+            if template.is_ratio:
+                values[row] /= np.where(empty, 1.0, gains @ best)
+        if empty.any():
+            values[..., empty] = np.nan if template.empty == "skip" else template.empty
+        return values
+
+    return compute_values
 
 
 def _combine_estimates(joint: Estimate, single: Sequence[Estimate], nodes: Nodes) -> Estimate:
@@ -531,3 +554,56 @@ def _find_zero(start: float, stop: float, gap: Floats) -> float:
     """Return the zero of a difference between two close bases by linear interpolation."""
     share = gap[0] / (gap[0] - gap[1]) if gap[0] != gap[1] else 0.5
     return float(start + (stop - start) * share)
+
+
+def find_template(compared: Mapping[str, Metric], primary: Iterable[str], metric: MetricLike | None = None) -> DCG:
+    """Return the metric that determines all options but the gain: `metric`, otherwise a compared one, primary first.
+
+    Raises
+    ------
+    ValueError
+        If no metric is a sum of gains over documents, or the two primary ones differ in more than their gain.
+    """
+    if metric is not None:
+        return read_template(compared.get(metric, metric) if isinstance(metric, str) else metric)
+    first_metrics = select_sums(compared[name] for name in primary if name in compared)
+    if len(first_metrics) == 2 and _list_options(first_metrics[0]) != _list_options(first_metrics[1]):
+        raise ValueError(
+            f"{first_metrics[0]} and {first_metrics[1]} differ in more than their gain. Choose the cutoff and discount "
+            f"with gains(metric='{first_metrics[0]}')."
+        )
+    candidates = [*first_metrics, *select_sums(compared.values())]
+    if not candidates:
+        raise ValueError(
+            f"gains requires a metric of the NDCG and DCG family, but only {', '.join(compared)} are compared. Pass "
+            "one, for example gains(metric='ndcg_linear@10')."
+        )
+    return candidates[0]
+
+
+def settle_discounts(template: DCG, longest: int) -> DCG:
+    """Return the metric with linear gain and a table of discounts, so that a discount function keeps its name."""
+    discount: Any = template.discount
+    if callable(discount):
+        discount = tuple(discounts(discount, template.base, longest).tolist())
+    kind, options = _list_options(template)
+    return kind(gain="linear", **options | {"discount": discount})
+
+
+def set_base(template: DCG, base: float) -> DCG:
+    """Return the metric with the power gain of a base."""
+    kind, options = _list_options(template)
+    return kind(gain="power", gain_base=base, **options)
+
+
+def _list_options(template: DCG) -> tuple[type[DCG], dict[str, Any]]:
+    """Return the class of the metric and all options but the gain."""
+    options = ("discount", "base", "k", "ties", "empty", "scores", "weights")
+    return NDCG if template.is_ratio else DCG, {option: getattr(template, option) for option in options}
+
+
+def name_path(template: DCG) -> str:
+    """Return the name of the metric as a function of the base b."""
+    if callable(template.discount):
+        return f"{template} with gain_base=b"
+    return str(set_base(template, 1.5)).replace("gain_base=1.5", "gain_base=b")

@@ -25,8 +25,7 @@ import numpy as np
 from .._common import cached_property
 from .._common.lazy import special
 from .._common.typing import Bools, Floats, Integers
-from .betting import BoundKind, compute_digests, validate_bounds
-from .bounds import DifferenceBounds, add_skewness, remove_skewness
+from .bounds import BoundKind, DifferenceBounds, add_skewness, compute_digests, remove_skewness, validate_bounds
 from .estimates import Estimate, draw_repeat_errors, estimate
 from .panel import Panel
 
@@ -220,19 +219,6 @@ class BootstrapDraws:
         shown = [self.bounds.select(*part) for part in parts]
         return self.bounds.bound_jointly(alpha, count, self.find_critical, shown)
 
-    def compute_errors(self, row: int, k: int, others: Any, part: slice | Integers = slice(None)) -> Floats:
-        """Return the standard errors of the differences of other models to model k in every draw, shape (…, draws).
-
-        If all models are fixed, the last axis has length 1.
-        """
-        repeats = self.estimated.repeats
-        if repeats is None:
-            return np.asarray(self.estimated.error[row, k, others])[..., None]
-        assert self.factor is not None
-        variance = repeats.variance[row][:, None] * self.factor[row][:, part]
-        squares = np.asarray(repeats.query_error[row, k, others])[..., None] ** 2 + variance[others] + variance[k]
-        return np.asarray(np.sqrt(squares, out=squares))
-
     def compute_t(self, row: int, k: int, others: Any, part: slice | Integers = slice(None)) -> Floats:
         """Return the t-statistics of the errors of the differences of other models to model k, shape (…, draws).
 
@@ -246,7 +232,11 @@ class BootstrapDraws:
         t *= np.divide(1.0, error, out=np.zeros_like(error), where=usable)[..., None]
         t = map_to_t(t, self.estimated.freedom)
         if self.factor is not None:  # Standard errors are those that so few repeats would show in each draw.
-            shown, error = self.compute_errors(row, k, others, part), error[..., None]
+            repeats, error = self.estimated.repeats, error[..., None]
+            assert repeats is not None
+            variance = repeats.variance[row][:, None] * self.factor[row][:, part]
+            shown = np.asarray(repeats.query_error[row, k, others])[..., None] ** 2 + variance[others] + variance[k]
+            shown = np.sqrt(shown)
             t *= np.divide(error, shown, out=np.zeros_like(shown), where=(shown > 0) & (error < np.inf))
         return t
 
@@ -343,10 +333,16 @@ class BootstrapDraws:
         return np.asarray(mask @ self.weights / self.draws)
 
     def compute_mean_half_widths(self, row: int, alpha: float) -> Floats:
-        """Return the half-widths of simultaneous intervals of all means under one metric, shape (M,)."""
-        return compute_half_widths(
-            self.estimated.mean_error[row], float(critical_value(self.compute_deviations(row), 1 - alpha, self.weights))
+        """Return the half-widths of simultaneous intervals of all means under one metric, shape (M,).
+
+        They are infinite for infinite errors.
+        """
+        error = self.estimated.mean_error[row]
+        finite, critical = (
+            np.isfinite(error),
+            float(critical_value(self.compute_deviations(row), 1 - alpha, self.weights)),
         )
+        return np.where(finite, np.where(finite, error, 0.0) * critical, np.inf)
 
     def compute_deviations(self, row: int) -> Floats:
         """Return the largest absolute t-statistic of the error of a mean in every draw, shape (draws,)."""
@@ -393,12 +389,6 @@ def draw_errors(
         copies = np.flatnonzero(estimated.duplicate_of[m] != np.arange(models))
         values[m, copies] = values[m, estimated.duplicate_of[m, copies]]
     return BootstrapDraws(values, estimated, factor, weights)
-
-
-def compute_half_widths(error: Floats, critical: float) -> Floats:
-    """Return the half-widths of intervals, infinite for infinite errors."""
-    finite = np.isfinite(error)
-    return np.where(finite, np.where(finite, error, 0.0) * critical, np.inf)
 
 
 def critical_value(draws: Floats, level: float, weights: Floats | None = None) -> Floats:
@@ -475,10 +465,13 @@ class Sample:
 
     def compute_digests(self, metrics: Sequence[str]) -> list[str]:
         """Return the hashes of the ids of the queries with a value under all of these metrics."""
-        rows = [self.panel.metrics.index(metric) for metric in metrics]
         ids = range(self.panel.queries) if self.ids is None else self.ids
-        skipped = np.isnan(self.panel.values[rows, 0]).any(axis=0)
-        return compute_digests(compress(ids, np.logical_not(skipped)))
+        return compute_digests(compress(ids, self.find_common_queries(metrics)))
+
+    def find_common_queries(self, metrics: Sequence[str]) -> Bools:
+        """Return which queries have a value under all of these metrics."""
+        rows = [self.panel.metrics.index(metric) for metric in metrics]
+        return np.asarray(~np.isnan(self.panel.values[rows, 0]).any(axis=0))
 
     def joint(self, metrics: Sequence[str]) -> JointEstimate:
         """Return the joint estimate of several metrics, computed on first use."""
@@ -509,9 +502,8 @@ class Sample:
         return JointEstimate(panel, estimated, draw_errors(estimated, self.draws, self.seed, tail=self.tail))
 
 
-@dataclass(frozen=True, eq=False)
 class BestTest:
-    """Result of testing every model for being best.
+    """Result of testing every model for being best. Blocks of models limit the memory.
 
     Attributes
     ----------
@@ -521,78 +513,26 @@ class BestTest:
     p_value : float
         P-value of the hypothesis that some model is best, the largest one of the models. At most α exactly if every
         model is rejected. Never 0.
-    inequalities : Inequalities
-        The inequalities, for tests at other margins.
-    margin : float or ndarray
-        The tested margin, or one for each model.
-    models : ndarray of int
-        The tested models.
     """
-
-    not_rejected: Bools
-    p_value: float
-    inequalities: Inequalities
-    margin: float | Floats
-    models: Integers
-
-    @cached_property
-    def rejected_margin(self) -> Floats:
-        """A margin up to which a rejected model is also rejected, the largest ``difference - critical · error``.
-
-        For other models, it is at most the tested margin.
-        """
-        return self.inequalities.find_rejected_margin(self.margin, self.models)
-
-
-def two_step_test(
-    estimated: Estimate, bootstrap: BootstrapDraws, alpha: float, rows: Sequence[int] | None = None
-) -> BestTest:
-    r"""Test for every model that it is best under all metrics, or under those in `rows`.
-
-    Step one bounds how far each inequality is from binding: with c₁ the 1 − β quantile of the largest studentized error
-    and β = α/10 (or 1/(B + 1) if that is larger), an inequality with λ = min(0, t + c₁) < 0 is slack and counts less in
-    step two. Its critical value is c = max(0, q_{1−α+β}(max(t* + λ))). The p-value of a model is
-    (1 + #{max(t* + λ) >= T})/(B + 1) + β, at most 1, and 1 if T <= 0.
-
-    Statistics are corrected for skewness, see `remove_skewness`. For a pair with a support of fewer than 30
-    queries, t is −inf, so it cannot rule out a model.
-
-    References
-    ----------
-    Romano, Shaikh & Wolf (2014), "A practical two-step method for testing moment inequalities", Econometrica 82(5).
-    """
-    return Inequalities(estimated, bootstrap, alpha, rows).test(0.0)
-
-
-class Inequalities:
-    """Moment inequalities of some metrics, for tests at any margin. Blocks of models limit the memory."""
 
     def __init__(
         self, estimated: Estimate, bootstrap: BootstrapDraws, alpha: float, rows: Sequence[int] | None
     ) -> None:
         self._rows = np.arange(len(estimated.mean)) if rows is None else np.asarray(rows)
         self._estimated, self._bootstrap, self._usable = estimated, bootstrap, estimated.can_reject
-        beta = max(alpha / 10, 1 / (bootstrap.draws + 1))
-        self._beta, self._level = beta, 1 - alpha + beta
+        self._beta = max(alpha / 10, 1 / (bootstrap.draws + 1))
+        self._level = 1 - alpha + self._beta
         self._largest = bootstrap.max_t[self._rows].max(axis=0)
-        self._first_critical = critical_value(self._largest, 1 - beta, bootstrap.weights)
-        self.precision = PRECISION * max(float(np.abs(estimated.difference[row]).max()) for row in self._rows)
-
-    def test(self, margin: float | Floats, models: Sequence[int] | Integers | None = None) -> BestTest:
-        """Test the models, or some of them, for being best up to one margin, or one margin for each of them.
-
-        Models that are not tested are still compared with the tested ones.
-        """
-        tested = np.arange(self._estimated.mean.shape[1]) if models is None else np.asarray(models)
-        statistic = np.concatenate([self._standardize(*block)[0] for block in _split(margin, tested)])
+        self._first_critical = critical_value(self._largest, 1 - self._beta, bootstrap.weights)
+        self._models = np.arange(estimated.mean.shape[1])
+        statistic = np.concatenate([self._standardize(*block)[0] for block in _split(0.0, self._models)])
         # Slack only decreases the critical value, so that without slack is sufficient to reject a model.
-        highest = critical_value(self._largest[tested], self._level, self._bootstrap.weights)
-        not_rejected = statistic <= np.maximum(0.0, highest)
-        unclear = np.flatnonzero(not_rejected & (statistic > 0))
-        margins = np.broadcast_to(margin, tested.shape)
-        critical = np.concatenate([self._find_critical(*block) for block in _split(margins[unclear], tested[unclear])])
-        not_rejected[unclear] = statistic[unclear] <= critical
-        return BestTest(not_rejected, self._find_p_value(margins, tested, statistic), self, margin, tested)
+        highest = critical_value(self._largest, self._level, bootstrap.weights)
+        self.not_rejected: Bools = statistic <= np.maximum(0.0, highest)
+        unclear = np.flatnonzero(self.not_rejected & (statistic > 0))
+        critical = np.concatenate([self._find_critical(*block) for block in _split(0.0, unclear)])
+        self.not_rejected[unclear] = statistic[unclear] <= critical
+        self.p_value = self._find_p_value(statistic)
 
     def _standardize(self, margin: float | Floats, models: Integers) -> tuple[Floats, Floats]:
         """Return the test statistics of some models, and the slack of their inequalities, shape (rows, models, M)."""
@@ -612,8 +552,27 @@ class Inequalities:
         ]
         return np.maximum(0.0, quantiles)
 
-    def find_rejected_margin(self, margin: float | Floats, models: Integers) -> Floats:
-        """Return `BestTest.rejected_margin` of some models."""
+    def _find_p_value(self, statistic: Floats) -> float:
+        """Return the largest p-value of all models. Those of models that cannot have it are not computed."""
+        if (statistic <= 0).any():
+            return 1.0
+        largest = 0.0
+        reaches = self._largest >= statistic[:, None]
+        bounds = self._bootstrap.sum_weights(reaches)
+        for k in np.argsort(-bounds, kind="stable").tolist():
+            if bounds[k] <= largest:
+                break
+            part, mask = np.flatnonzero(reaches[k]), reaches[k].copy()
+            _, slack = self._standardize(0.0, np.array([k]))
+            mask[part] = self._bootstrap.compute_shifted_max_t(self._rows, k, slack[:, 0], part) >= statistic[k]
+            largest = max(largest, float(self._bootstrap.sum_weights(mask)))
+        return float(min(1.0, largest + self._beta))
+
+    def _find_rejected_margin(self, margin: float | Floats, models: Integers) -> Floats:
+        """Return a margin up to which rejected models are also rejected, the largest ``difference - critical · error``.
+
+        For models that are not rejected at the given margin, it is at most this margin.
+        """
         parts = []
         for block in _split(margin, models):
             cells = np.ix_(self._rows, block[1])
@@ -623,22 +582,48 @@ class Inequalities:
             parts.append(np.where(usable, lower, -np.inf).max(axis=(0, 2)))
         return np.concatenate(parts)
 
-    def _find_p_value(self, margins: Floats, tested: Integers, statistic: Floats) -> float:
-        """Return the largest p-value of the tested models. Models that cannot have it are not computed."""
-        if (statistic <= 0).any():
-            return 1.0
-        largest = 0.0
-        reaches = self._largest[tested] >= statistic[:, None]
-        bounds = self._bootstrap.sum_weights(reaches)
-        for place in np.argsort(-bounds, kind="stable").tolist():
-            if bounds[place] <= largest:
+    def bound_regrets(self, steps: int = MAX_STEPS) -> Floats:
+        """Return a lower bound of the larger regret of every model under the tested metrics, each valid separately.
+
+        The shape is (M,). The regrets of a model are below a margin if no other model is better by more than that. The
+        margins that the test rejects are a confidence statement, so the bound is positive exactly if the test rejects
+        the model. The smallest bound is one of the price of disagreement, at the level of the test.
+
+        As the margin increases, more slack only decreases the critical values. So those at one margin are valid for all
+        larger ones, up to the margin at which the statistic falls below them, and the next step starts there. Fewer
+        steps give valid, lower bounds.
+        """
+        bounds = np.where(self.not_rejected, 0.0, self._find_rejected_margin(0.0, self._models))
+        rising = np.flatnonzero(~self.not_rejected)
+        precision = PRECISION * max(float(np.abs(self._estimated.difference[row]).max()) for row in self._rows)
+        for _ in range(steps):
+            if not len(rising):
                 break
-            part, mask = np.flatnonzero(reaches[place]), reaches[place].copy()
-            _, slack = self._standardize(margins[[place]], tested[[place]])
-            shifted = self._bootstrap.compute_shifted_max_t(self._rows, int(tested[place]), slack[:, 0], part)
-            mask[part] = shifted >= statistic[place]
-            largest = max(largest, float(self._bootstrap.sum_weights(mask)))
-        return float(min(1.0, largest + self._beta))
+            further = self._find_rejected_margin(bounds[rising], rising)
+            gained = further > bounds[rising] + precision
+            bounds[rising] = np.maximum(bounds[rising], further)
+            rising = rising[gained]
+        return bounds
+
+
+def two_step_test(
+    estimated: Estimate, bootstrap: BootstrapDraws, alpha: float, rows: Sequence[int] | None = None
+) -> BestTest:
+    r"""Test for every model that it is best under all metrics, or under those in `rows`.
+
+    Step one bounds how far each inequality is from binding: with c₁ the 1 − β quantile of the largest studentized error
+    and β = α/10 (or 1/(B + 1) if that is larger), an inequality with λ = min(0, t + c₁) < 0 is slack and counts less in
+    step two. Its critical value is c = max(0, q_{1−α+β}(max(t* + λ))). The p-value of a model is
+    (1 + #{max(t* + λ) >= T})/(B + 1) + β, at most 1, and 1 if T <= 0.
+
+    Statistics are corrected for skewness, see `remove_skewness`. For a pair with a support of fewer than 30
+    queries, t is −inf, so it cannot rule out a model.
+
+    References
+    ----------
+    Romano, Shaikh & Wolf (2014), "A practical two-step method for testing moment inequalities", Econometrica 82(5).
+    """
+    return BestTest(estimated, bootstrap, alpha, rows)
 
 
 def _split(margin: float | Floats, models: Integers) -> list[tuple[Floats, Integers]]:
@@ -646,28 +631,6 @@ def _split(margin: float | Floats, models: Integers) -> list[tuple[Floats, Integ
     margins = np.broadcast_to(margin, models.shape)
     starts = range(0, max(1, len(models)), MODEL_BLOCK)
     return [(margins[start : start + MODEL_BLOCK], models[start : start + MODEL_BLOCK]) for start in starts]
-
-
-def bound_regrets_from_below(test: BestTest, steps: int = MAX_STEPS) -> Floats:
-    """Return a lower bound of the larger regret of every model under the tested metrics, each valid separately.
-
-    The shape is (M,). The regrets of a model are below a margin if no other model is better by more than that. The
-    margins that the test rejects are a confidence statement, so the bound is positive exactly if `test`, the test at
-    margin 0, rejects the model. The smallest bound is one of the price of disagreement, at the level of the test.
-
-    As the margin increases, more slack only decreases the critical values. So those at one margin are valid for all
-    larger ones, up to the margin at which the statistic falls below them, and the next step starts there. Fewer steps
-    give valid, lower bounds.
-    """
-    bounds, rising = np.where(test.not_rejected, 0.0, test.rejected_margin), np.flatnonzero(~test.not_rejected)
-    for _ in range(steps):
-        if not len(rising):
-            break
-        further = test.inequalities.find_rejected_margin(bounds[rising], rising)
-        gained = further > bounds[rising] + test.inequalities.precision
-        bounds[rising] = np.maximum(bounds[rising], further)
-        rising = rising[gained]
-    return bounds
 
 
 def bound_regrets_from_above(bootstrap: BootstrapDraws, alpha: float) -> Floats:

@@ -85,6 +85,11 @@ def list_labels(labels: np.ndarray[Any, Any]) -> list[str]:
     return natural_order(set(labels.tolist()))
 
 
+def list_segments(labels: Labels) -> list[tuple[str, str]]:
+    """Return the column and the label of each segment."""
+    return [(column, label) for column, by_query in labels.items() for label in list_labels(by_query)]
+
+
 def _read_columns(segments: Any) -> dict[str, Any]:
     """Return columns by name. A single column without a name is called `segment`."""
     validate_ordered("segments", segments)

@@ -1,4 +1,4 @@
-"""Scores of models on the same judgments, ranked one block of queries at a time, and their values under any gain."""
+"""Scores of models on the same judgments, ranked one block of queries at a time."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy as np
 from .._common.arrays import compute_means, nearest
 from .._common.text import printables
 from .._common.typing import Bools, Floats
-from ..evaluation.evaluator import Evaluator, evaluate_random_order
+from ..evaluation.evaluator import evaluate_random_order
 from ..judgments import Judgments
 from ..metrics.base import Metric
-from ..metrics.dcg import DCG, NDCG, at_bases, discounts
+from ..metrics.dcg import DCG
 from ..metrics.names import MetricLike, parse_metric
 from ..ranking.rows import RankedRows, rank_block
 
@@ -167,105 +167,3 @@ def read_template(metric: MetricLike, argument: str = "metric") -> DCG:
         f"{argument} names {parsed}, which is not a sum of gains over documents{redefined}. Use one of the NDCG and "
         "DCG family, such as ndcg_linear@10."
     )
-
-
-def find_template(compared: Mapping[str, Metric], primary: Iterable[str], metric: MetricLike | None = None) -> DCG:
-    """Return the metric that determines all options but the gain: `metric`, otherwise a compared one, primary first.
-
-    Raises
-    ------
-    ValueError
-        If no metric is a sum of gains over documents, or the two primary ones differ in more than their gain.
-    """
-    if metric is not None:
-        return read_template(compared.get(metric, metric) if isinstance(metric, str) else metric)
-    first_metrics = select_sums(compared[name] for name in primary if name in compared)
-    if len(first_metrics) == 2 and _list_options(first_metrics[0]) != _list_options(first_metrics[1]):
-        raise ValueError(
-            f"{first_metrics[0]} and {first_metrics[1]} differ in more than their gain. Choose the cutoff and discount "
-            f"with gains(metric='{first_metrics[0]}')."
-        )
-    candidates = [*first_metrics, *select_sums(compared.values())]
-    if not candidates:
-        raise ValueError(
-            f"gains requires a metric of the NDCG and DCG family, but only {', '.join(compared)} are compared. Pass "
-            "one, for example gains(metric='ndcg_linear@10')."
-        )
-    return candidates[0]
-
-
-def settle_discounts(template: DCG, longest: int) -> DCG:
-    """Return the metric with linear gain and a table of discounts, so that a discount function keeps its name."""
-    discount: Any = template.discount
-    if callable(discount):
-        discount = tuple(discounts(discount, template.base, longest).tolist())
-    kind, options = _list_options(template)
-    return kind(gain="linear", **options | {"discount": discount})
-
-
-def set_base(template: DCG, base: float) -> DCG:
-    """Return the metric with the power gain of a base."""
-    kind, options = _list_options(template)
-    return kind(gain="power", gain_base=base, **options)
-
-
-def _list_options(template: DCG) -> tuple[type[DCG], dict[str, Any]]:
-    """Return the class of the metric and all options but the gain."""
-    options = ("discount", "base", "k", "ties", "empty", "scores", "weights")
-    return NDCG if template.is_ratio else DCG, {option: getattr(template, option) for option in options}
-
-
-def name_path(template: DCG) -> str:
-    """Return the name of the metric as a function of the base b."""
-    if callable(template.discount):
-        return f"{template} with gain_base=b"
-    return str(set_base(template, 1.5)).replace("gain_base=1.5", "gain_base=b")
-
-
-class GradeCounts:
-    """Discounted counts of documents by grade, and their values under the power gain of any base.
-
-    A metric from `settle_discounts` determines cutoff, discount, ties and the value of queries without relevant
-    documents. Labels must not be negative. `levels` are the labels above 0, ascending. `ideal`, shape (grades,
-    queries), contains the counts of the ideal ranking, which is the same for every base. `empty` marks queries without
-    relevant documents.
-    """
-
-    def __init__(self, template: DCG, judgments: Judgments) -> None:
-        self.template, self.judgments = template, judgments
-        if judgments.levels[0] < 0:
-            raise ValueError(
-                f"gains does not support negative labels (the lowest is {judgments.levels[0]:g}), because "
-                "(b^l - 1)/(b - 1) is not a gain for them. Pass negative_labels='zero' to Judgments."
-            )
-        self.levels: Floats = judgments.levels[judgments.levels > 0]
-        names = ("discount", "base", "k", "ties", "scores")
-        options: dict[str, Any] = {name: getattr(template, name) for name in names}
-        labels = judgments.levels.tolist()
-        gains = [{label: float(label == level) for label in labels} for level in self.levels.tolist()]
-        counting = [DCG(gain=gain, **options) for gain in gains]
-        self._evaluator = Evaluator(counting, judgments)
-        in_order = Evaluator([replace(metric, ties="order") for metric in counting], judgments)
-        self.ideal: Floats = np.ascontiguousarray(in_order(judgments.labels).per_query.T)
-        self.empty: Bools = np.logical_not(self.ideal.any(axis=0))
-
-    def count(self, scores: Floats) -> Floats:
-        """Return the counts of one ranking of every query, shape (grades, queries)."""
-        return np.ascontiguousarray(self._evaluator(scores).per_query.T)
-
-    def compute_values(self, counts: Floats, bases: Sequence[float], queries: Any = slice(None)) -> Floats:
-        """Return the metric of every query under the power gain of each base, shape (bases, …, queries).
-
-        `counts`, shape (grades, …, queries), are those of one or several rankings on some `queries`. Queries that the
-        metric skips are NaN. The gains must not overflow.
-        """
-        ideal, empty = self.ideal[:, queries], self.empty[queries]
-        values = np.empty((len(bases), *counts.shape[1:]))
-        for place, gains in enumerate(at_bases(self.levels, bases)):
-            assert gains is not None
-            values[place] = np.tensordot(gains, counts, axes=(0, 0))
-            if self.template.is_ratio:
-                values[place] /= np.where(empty, 1.0, gains @ ideal)
-        if empty.any():
-            values[..., empty] = np.nan if self.template.empty == "skip" else self.template.empty
-        return values

@@ -15,7 +15,7 @@ from .._common.typing import Bools
 from .estimates import MIN_QUERIES
 from .inference import Sample
 from .pairs import build_leaderboard
-from .query_labels import Labels, list_labels
+from .query_labels import Labels, list_segments
 from .verdict import Verdict, describe_losses
 
 MAX_SHOWN = 8
@@ -239,35 +239,26 @@ def compute_segments(
     sample: Sample, labels: Labels, metrics: tuple[str, str], margin: float, whole: Verdict
 ) -> Segments:
     """Test every segment of a sample at its share of the level. `labels` are those of its queries."""
-    names = [(column, label) for column, rows in labels.items() for label in list_labels(rows)]
+    names = list_segments(labels)
     level = sample.alpha / len(names)
     weights = np.ones(sample.panel.queries) if sample.panel.weights is None else sample.panel.weights
-    rows = [sample.panel.metrics.index(metric) for metric in metrics]
-    counted = ~np.isnan(sample.panel.values[rows, 0]).any(axis=0)
-    parts = []
+    counted, parts = sample.find_common_queries(metrics), []
     for column, label in names:
         mask: Bools = np.asarray(labels[column] == label, dtype=bool)
         share = float(weights[mask & counted].sum() / weights[counted].sum())
+        # The draws of a segment are released with its sample.
         part = Sample(sample.panel.subset(mask), level, sample.draws, sample.seed, sample.ranges, tail=True)
-        parts.append(_compute_segment(part, (column, label), share, metrics, margin))
+        if not part.panel.counts(metrics).common:
+            shape = (len(metrics), len(part.panel.models), len(part.panel.models))
+            parts.append(Segment(column, label, 0, 0, 0.0, None, None, np.zeros(shape, dtype=bool)))
+            continue
+        panel, _, bootstrap = part.joint(metrics)
+        # Models are better under all metrics simultaneously: max-T over all ordered pairs.
+        is_better = np.asarray(bootstrap.bound_pairs(level) > 0)
+        defined = [metric for metric in part.panel.metrics if part.panel.counts([metric]).common]
+        verdict, board = Verdict.from_sample(part, metrics, margin), build_leaderboard(part, defined)
+        parts.append(Segment(column, label, panel.queries, panel.units, share, verdict, board, is_better))
     return Segments(sample.alpha, level, sample.draws, metrics, sample.panel.models, whole, tuple(parts))
-
-
-def _compute_segment(
-    part: Sample, name: tuple[str, str], share: float, metrics: tuple[str, str], margin: float
-) -> Segment:
-    """Test one segment. Its draws are released afterwards."""
-    panel = part.panel
-    queries = panel.counts(metrics).common
-    if not queries:
-        shape = (len(metrics), len(panel.models), len(panel.models))
-        return Segment(*name, 0, 0, 0.0, None, None, np.zeros(shape, dtype=bool))
-    joint = part.joint(metrics)
-    # Models are better under all metrics simultaneously: max-T over all ordered pairs.
-    is_better = joint.bootstrap.bound_pairs(part.alpha) > 0
-    defined = [metric for metric in panel.metrics if panel.counts([metric]).common]
-    verdict, board = Verdict.from_sample(part, metrics, margin), build_leaderboard(part, defined)
-    return Segment(*name, queries, joint.panel.units, share, verdict, board, np.asarray(is_better))
 
 
 def _describe_segment(part: Segment) -> str:

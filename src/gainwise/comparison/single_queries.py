@@ -62,21 +62,19 @@ def find_contradictory_queries(
     first, second = values
     preferences = compute_preferences(rankings, values)
     strength = preferences.contradiction_strength
-    chosen = _select_largest(strength, most)
+    chosen = np.argsort(-np.abs(strength), kind="stable")[: validate_integer("most", most)]
+    chosen = chosen[strength[chosen] != 0]
     judgments, queries = rankings.judgments, preferences.queries[chosen]
     cutoff = None if first.k is None or second.k is None else max(first.k, second.k)
     columns: dict[str, Any] = {"query": judgments.query_ids[queries], "contradiction strength": strength[chosen]}
     for metric, differences in zip(values, preferences.differences, strict=True):
         columns[f"difference {metric}"] = differences[chosen]
-    columns |= {f"labels {model}": rank_labels(rankings, model, queries, first, cutoff) for model in models}
+    labels, codes = np.array(simplify_labels(judgments.levels), dtype=object), judgments.layout.codes
+    for model in models:
+        places = find_ranked_places(rankings, model, queries, first, cutoff)
+        columns[f"labels {model}"] = [tuple(labels[codes[at]]) for at in places]
     columns["documents"] = judgments.sizes[queries]
     return pd.DataFrame(columns | {"weight": preferences.weights[chosen]})
-
-
-def _select_largest(sizes: Floats, most: int) -> Integers:
-    """Return the places of the largest numbers, positive or negative, without zeros."""
-    places = np.argsort(-np.abs(sizes), kind="stable")[: validate_integer("most", most)]
-    return np.asarray(places[sizes[places] != 0])
 
 
 class QueryPreferences(NamedTuple):
@@ -105,26 +103,13 @@ def compute_preferences(rankings: Rankings, values: Mapping[Metric, Floats]) -> 
     queries = np.flatnonzero(rankings.counted)[common]
     weights = rankings.weights[queries]
     scaled, _ = scale_weights(weights)
-    differences = np.stack([compute_difference(table[common]) for table in values.values()])
+    differences = np.stack([table[common, 0] - table[common, 1] for table in values.values()])
+    largest = [np.abs(table[common]).max(initial=0.0) for table in values.values()]
+    differences[np.abs(differences) <= ROUNDING * np.array(largest)[:, None]] = 0.0
     leads = np.stack([d if metric.higher_is_better else -d for metric, d in zip(values, differences, strict=True)])
     smaller = np.where(leads[0] * leads[1] < 0, np.abs(differences).min(axis=0), 0.0)
     strength = np.sign(leads[0]) * smaller * scaled / (scaled.mean() or 1.0)
     return QueryPreferences(queries, differences, leads, weights, strength)
-
-
-def compute_difference(values: Floats) -> Floats:
-    """Return the difference of two columns, 0 if it is only rounding, and NaN if a value is missing."""
-    difference = values[:, 0] - values[:, 1]
-    return np.where(np.abs(difference) <= ROUNDING * np.nanmax(np.abs(values)), 0.0, difference)
-
-
-def rank_labels(
-    rankings: Rankings, model: str, queries: Integers, by: Metric, cutoff: int | None
-) -> list[tuple[float, ...]]:
-    """Return the labels of each query from rank 1 to the cutoff."""
-    labels = np.array(simplify_labels(rankings.judgments.levels), dtype=object)
-    codes = rankings.judgments.layout.codes
-    return [tuple(labels[codes[at]]) for at in find_ranked_places(rankings, model, queries, by, cutoff)]
 
 
 def find_ranked_places(
@@ -150,12 +135,7 @@ def find_losses(comparison: Any, baseline: str, candidate: str, most: int = 20) 
 
     `most` is the maximum number of queries.
     """
-    rankings = comparison.rankings
-    if rankings is None:
-        raise ValueError(
-            "losses requires the scores of the models, but this comparison was created from values. "
-            "Use gainwise.compare(models, judgments)."
-        )
+    rankings = comparison._require_rankings("losses")
     validate_pair(baseline, candidate, comparison.models)
     validate_integer("most", most, 1)
     columns = [comparison.models.index(model) for model in (candidate, baseline)]

@@ -26,7 +26,7 @@ from .._common.text import (
     styled,
 )
 from .._common.typing import Bools, Floats
-from .betting import BoundKind, bound_mean, find_p_value, order_queries
+from .bounds import BoundKind, bound_mean, find_p_value, order_queries
 from .choice import Choice, label_metrics
 from .estimates import VarianceComponents, estimate_variance_components
 from .flags import NO_EVIDENCE_FLAG, Flag, UnjudgedDocuments, find_flags, find_left_out_flags
@@ -36,12 +36,10 @@ from .inference import (
     JointEstimate,
     Sample,
     bound_regrets_from_above,
-    bound_regrets_from_below,
     estimate_detectable_difference,
     two_step_test,
 )
 from .panel import FEW_REPEATS, Vary
-from .settings import Scope, Settings
 
 Kind: TypeAlias = Literal["genuine", "agree", "immaterial", "unresolved"]
 
@@ -49,6 +47,51 @@ SAMPLE = "The queries are the random sample and the models are fixed, so another
 """Sentence about fixed models."""
 
 PerModel: TypeAlias = dict[str, dict[str, float]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Settings of all tests and bounds.
+
+    Attributes
+    ----------
+    alpha : float
+        Level.
+    margin : float
+        Largest difference of means that is tolerated.
+    draws, seed : int
+        Number of bootstrap draws, and the random seed.
+    """
+
+    alpha: float
+    margin: float
+    draws: int
+    seed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scope:
+    """What statements are about: the sample of queries and repeats.
+
+    Attributes
+    ----------
+    queries : int
+        Number of queries of positive weight with a value under all metrics.
+    clusters : int or None
+        Number of clusters of queries. None if queries are independent.
+    repeats : dict of model to int
+        Number of repeats of each configuration, 0 for a fixed model. Empty if all models are fixed.
+    vary : {"seed", "queries"} or None
+        What differs between repeats.
+    lower_is_better : tuple of str
+        Metrics whose lower values are better.
+    """
+
+    queries: int
+    clusters: int | None = None
+    repeats: dict[str, int] = field(default_factory=dict)
+    vary: Vary | None = None
+    lower_is_better: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, repr=False)
@@ -323,9 +366,9 @@ def test_models(joint: JointEstimate, alpha: float) -> Evidence:
         p_value=both.p_value,
         common_best=both.not_rejected,
         may_be_best=may_be_best,
-        lower=np.where(may_be_best, 0.0, [bound_regrets_from_below(test, steps) for test in single]),
+        lower=np.where(may_be_best, 0.0, [test.bound_regrets(steps) for test in single]),
         upper=bound_regrets_from_above(bootstrap, alpha),
-        price_lower=float(bound_regrets_from_below(both).min()) if not both.not_rejected.any() else 0.0,
+        price_lower=float(both.bound_regrets().min()) if not both.not_rejected.any() else 0.0,
     )
 
 
@@ -609,17 +652,6 @@ def format_sample_size(queries: int, clusters: int | None) -> str:
     """Return the number of queries, and of their clusters."""
     in_clusters = "" if clusters is None else f" in {pluralize(clusters, 'cluster')}"
     return f"{pluralize(queries, 'query')}{in_clusters}"
-
-
-def format_range(median: int, upper: int | None) -> str:
-    """Return a number that is sufficient with 50 % confidence, and the one with 80 %.
-
-    >>> format_range(1200, 3400), format_range(368, 368), format_range(1200, None)
-    ('1,200 to 3,400', '368', '1,200 or many more')
-    """
-    if upper is None:
-        return f"{median:,} or many more"
-    return f"{median:,}" if upper == median else f"{median:,} to {upper:,}"
 
 
 def describe_losses(losses: Sequence[str]) -> list[str]:
