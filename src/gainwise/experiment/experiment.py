@@ -42,7 +42,7 @@ from .plan import (
 )
 from .progress import Progress
 from .result import ExperimentResult, RepeatedTrainings, Selection
-from .storage import DamagedError, Storage, Training
+from .storage import EXPERIMENT, SELECTION, DamagedError, Storage, Training
 from .trainers import get_trainer, get_versions
 
 
@@ -326,7 +326,7 @@ class Experiment:
                 fix = f"The others are in {place}. Run again, or pass allow_incomplete=True to compare the others"
                 raise IncompleteError(f"{' '.join(describe_missing(result.missing))} {fix}.", result.failures, result)
             result.selection = result.record_selection(result.selected)
-            storage.write_selection(result.selection.model_dump(mode="json"))
+            storage.write_document(SELECTION, result.selection.model_dump(mode="json"))
             return result
 
     def _write_plan(self, storage: Storage) -> None:
@@ -341,8 +341,8 @@ class Experiment:
             fix = "Use another directory, or another name for a changed candidate."
             raise ValueError(f"{storage.directory} contains another experiment: {', '.join(conflicts)}. {fix}")
         if earlier != self.plan:
-            storage.remove_selection()
-            storage.write_plan(self.plan)
+            (storage.directory / SELECTION).unlink(missing_ok=True)
+            storage.write_document(EXPERIMENT, self.plan.to_document())
 
     def _train(
         self, storage: Storage, units: Sequence[Unit], executor: Executor | None, jobs: int | None, show: bool
@@ -390,9 +390,9 @@ def _load_trainings(
 def _load_selection(storage: Storage, result: ExperimentResult) -> None:
     """Set the recorded selection of a result, or why there is none."""
     try:
-        record = storage.read_selection()
-        selection = None if record is None else Selection(**{key: record[key] for key in Selection.model_fields})
-    except (DamagedError, LookupError, ValidationError) as error:
+        record = storage.read_document(SELECTION)
+        selection = None if record is None else Selection(**record)
+    except (DamagedError, ValidationError) as error:
         result.unselected = f"its record is damaged, {one_line(error)}"
         return
     if selection is None:
