@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from .._common.arrays import index_of, only_counts
 from .._common.text import describe_missing, join_names, pluralize
 from .._common.typing import Columns, FilePath, OfQueries
-from .._common.validation import validate_integer
+from .._common.validation import prefix_errors, validate_integer
 from ..comparison.query_labels import read_by_query, read_clusters, validate_labels
 from ..data import RankingData
 from ..data.text import one_line
@@ -27,7 +27,7 @@ from ..evaluation.evaluator import Evaluator, shared_weights
 from ..evaluation.parts import find_shared_queries, read_part
 from ..judgments import Judgments
 from ..metrics.names import MetricLike
-from .config import BALANCED, Candidate, ExperimentConfig, parse_config, prefix_errors
+from .config import BALANCED, Candidate, ExperimentConfig, parse_config
 from .execution import compute_total_weights, get_last_line, perform_all, uses_other_processes
 from .experiment_file import read_toml
 from .plan import (
@@ -176,7 +176,7 @@ class Experiment:
             for candidate in config.candidates
         )
         for candidate in resolved:
-            with prefix_errors(f"candidate {candidate.name!r}: "):
+            with prefix_errors(f"candidate {candidate.name!r}: ", TypeError):
                 get_trainer(candidate.library).validate_parameters(candidate)
         self._parts, divided = divide(train, valid, test, folds, groups)
         if config.repeats.finalists and len(divided) > 1:
@@ -455,7 +455,7 @@ def _use_text_ids(labels: Any) -> Any:
 def _validate_data(plan: ExperimentPlan, parts: Parts) -> None:
     """Raise before hours of training if data do not suit the metrics, or parts share queries. Warn of poor ids."""
     for name in dict.fromkeys(part for fold in plan.folds for part in (fold.valid, fold.test)):
-        with prefix_errors(f"{name}: "):
+        with prefix_errors(f"{name}: ", TypeError):
             judgments = parts[name].judgments()
             compute_total_weights(Evaluator(plan.metrics, judgments))
             shared_weights(plan.metrics, judgments)

@@ -18,9 +18,10 @@ import numpy as np
 from filelock import FileLock, Timeout
 
 from .._common.typing import Floats
+from .._common.validation import prefix_errors
 from ..data import RankingData
 from ..data.ranking_data import from_parts, parts_of
-from .config import Candidate, prefix_errors
+from .config import Candidate
 from .plan import ExperimentPlan, Unit, create_slug, find_differences
 from .trainers import get_trainer
 
@@ -133,7 +134,7 @@ class Storage:
         document = self.read_document(EXPERIMENT)
         if document is None:
             return None
-        with prefix_errors(f"{self.directory}: "):
+        with prefix_errors(f"{self.directory}: ", TypeError):
             return ExperimentPlan.from_document(document)
 
     def read_document(self, name: str) -> dict[str, Any] | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Mapping, Sequence
-from contextlib import contextmanager
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, get_args
 
@@ -12,7 +11,7 @@ import numpy as np
 
 from .._common.arrays import index_of, nearest, numbers, sum_columns
 from .._common.text import call_text
-from .._common.validation import validate_choice
+from .._common.validation import prefix_errors, validate_choice
 from ..evaluation.evaluator import Evaluator, validate_threads, weighted
 from ..evaluation.prediction import LIBRARIES
 from ..judgments import Judgments, NegativeLabels
@@ -29,7 +28,8 @@ from ..metrics.names import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator
+    from collections.abc import Callable, Container, Iterable
+    from contextlib import AbstractContextManager
 
     from .._common.typing import Floats
     from ..evaluation.evaluator import Evaluation
@@ -224,13 +224,9 @@ def compute_ratios(sums: Floats) -> Floats:
     return means
 
 
-@contextmanager
-def in_round(number: int, dataset: str = "") -> Iterator[None]:
+def in_round(number: int, dataset: str = "") -> AbstractContextManager[None]:
     """Prepend the boosting round, and the dataset if it is known, to a `ValueError`."""
-    try:
-        yield
-    except ValueError as error:
-        raise ValueError(f"in boosting round {number}{dataset}: {error}") from error.__cause__
+    return prefix_errors(f"in boosting round {number}{dataset}: ")
 
 
 def describe_size(judgments: Judgments) -> str:
