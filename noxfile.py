@@ -163,13 +163,15 @@ def smoke(session: nox.Session) -> None:
 
 @nox.session(python=PYTHONS[0])
 def types(session: nox.Session) -> None:
-    """Check a script of a user with mypy and pyright, which read the types of the installed package."""
+    """Check the examples with mypy and pyright, which read the types of the installed package."""
     install(session, ".[all]", "mypy", "pyright[nodejs]", "pandas-stubs", "scipy-stubs")
     folder = session.create_tmp()  # pyright would also import from src.
-    shutil.copy("tests/_common/user_script.py", folder)
+    scripts = [f"{name}.py" for name in ("compare_table", "revenue", "ship_a_model", "train_lightgbm", "train_xgboost")]
+    for script in scripts:
+        shutil.copy(f"examples/{script}", folder)
     session.chdir(folder)
-    session.run("mypy", "--config-file=", "--strict", "user_script.py")
-    session.run("pyright", "user_script.py")
+    session.run("mypy", "--config-file=", "--strict", *scripts)
+    session.run("pyright", *scripts)
 
 
 @nox.session(python=PYTHONS[-1])

@@ -23,7 +23,7 @@ from evaluators import TEN_METRICS
 from timing import describe_machine
 
 import gainwise as gw
-from gainwise.dask.evaluation import PartitionSums, _add_partitions, _sum_partition, predict_stages
+from gainwise.dask import PartitionSums, _add_partitions, _sum_partition, predict_stages
 from gainwise.data import simulate
 from gainwise.training.logged_metrics import LoggedMetrics, Partition
 

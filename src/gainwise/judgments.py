@@ -156,7 +156,8 @@ class Judgments:
         self.levels, codes = _levels_and_codes(values)
         self._flat_codes = codes if self._rows is None else codes[self._rows]
         self.weights, self._document_weights = self._validate_weights(weight, group)
-        self.texts = self._validate_texts(texts)
+        known = {} if texts is None else texts
+        self.texts = {query: known[query] for query in self.query_ids.tolist() if query in known}
         self.titles = self._validate_titles(titles)
         self.document_ids = self.in_row_order("document_ids", document_ids)
         if document_ids is not None:
@@ -505,12 +506,6 @@ class Judgments:
                 "to count them as 0 (as trec_eval does), or negative_labels='allow' to keep them for linear gain."
             )
         return np.where(negative, 0, values) if negative_labels == "zero" else values
-
-    def _validate_texts(self, texts: Mapping[Any, str] | None) -> Mapping[Any, str]:
-        """Return the texts of the queries."""
-        if texts is None:
-            return {}
-        return {query: texts[query] for query in self.query_ids.tolist() if query in texts}
 
     def _validate_titles(self, titles: ArrayLike | None) -> np.ndarray[Any, Any] | None:
         """Return the titles of the documents as an array of text."""

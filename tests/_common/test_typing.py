@@ -1,12 +1,11 @@
-"""Typical code of users passes mypy and runs. `make lint` checks this file and the script like the package."""
+"""Typical code of users passes mypy and runs. `make lint` checks this file like the package."""
 
 from __future__ import annotations
 
-import runpy
 from decimal import Decimal
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import lightgbm as lgb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -15,12 +14,14 @@ import xgboost as xgb
 from scipy import sparse
 
 import gainwise as gw
-from gainwise.data import from_frame
+from gainwise.data import from_frame, simulate
 from gainwise.lightgbm import early_stopping as stopping_in_lightgbm
 from gainwise.xgboost import EvaluateRanking
 from gainwise.xgboost import early_stopping as stopping_in_xgboost
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import NDArray
 
 LABELS = [1, 0, 2, 0]
@@ -85,12 +86,26 @@ def test_training() -> None:
     assert stopping_in_xgboost(gw.NDCG(gain="linear"), rounds=5, dataset="valid", save_best=True).dataset == "valid"
 
 
-@pytest.mark.slow
-def test_the_script_of_a_user_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    script = Path(__file__).with_name("user_script.py")
-    monkeypatch.setattr("sys.argv", [script.name, str(tmp_path)])
-    runpy.run_path(str(script), run_name="__main__")
-    assert [path.name for path in tmp_path.glob("model.*")] in (["model.txt"], ["model.ubj"])
+def test_models_and_results(tmp_path: Path) -> None:
+    train, valid, test = simulate(60, seed=1, mean_length=15).split_queries(0.5, 0.25, 0.25, seed=1)
+    parameters: dict[str, Any] = {"num_leaves": [4, 8]}
+    candidates = [*gw.grid("lgb", "lightgbm", parameters, training_gain=["linear", "exponential"])]
+    candidates += gw.grid("xgb", "xgboost", {"max_depth": [2, 3]})
+    result = gw.Experiment(candidates, train, valid, test, num_boost_round=5, directory=tmp_path).run(progress=False)
+    model = result.load_model()
+    if isinstance(model, lgb.Booster):
+        assert len(model.feature_importance("gain").tolist()) == 30
+    else:
+        assert isinstance(model, xgb.Booster)
+        assert model.get_score(importance_type="gain")
+    model.save_model(tmp_path / f"model_{model.best_iteration}")
+    decision = result.comparison.against(result.candidates[0], require="no_loss", margin=0.01)
+    assert all(isinstance(one.decision, str) for one in decision.candidates)
+    metrics: list[str | gw.Metric] = [gw.NDCG(gain="linear", k=10), "mrr"]
+    evaluation = gw.evaluate(metrics, test.judgments(), result.predict(test))
+    worst: pd.Series[float] = evaluation.frame()["mrr"].nsmallest(3)
+    table: pd.DataFrame = result.leaderboard
+    assert (len(worst), len(table)) == (3, len(candidates))
 
 
 def test_what_mypy_refuses() -> None:

@@ -35,12 +35,13 @@ CATBOOST = {
 
 
 class Part(NamedTuple):
-    """Grouped documents, with one weight per query if there are weights."""
+    """Grouped documents, with one weight per query if there are weights, and columns of further labels if any."""
 
     features: Any
     labels: Any
     group: Any
     weight: Any = None
+    columns: Any = None
 
     @property
     def qid(self):
@@ -52,7 +53,7 @@ class Part(NamedTuple):
 
     @property
     def judgments(self):
-        return gw.Judgments(self.labels, group=self.group, weight=self.weight)
+        return gw.Judgments(self.labels, group=self.group, weight=self.weight, columns=self.columns)
 
 
 def make_part(seed, queries=30, *, weighted=False, mean_length=10):
@@ -94,11 +95,18 @@ def xgb_matrix(part, kind=xgb.DMatrix, **options):
 
 
 def xgb_arrays(part):
+    if part.columns is not None:
+        return part.features, part.judgments
     return (part.features, part.labels, part.qid, *([] if part.weight is None else [part.weight]))
 
 
 def catboost_pool(part):
     return catboost.Pool(part.features, part.labels, group_id=part.qid, group_weight=part.row_weight)
+
+
+def columns_of(parts, datasets):
+    """The argument `columns` of adapters: pairs of a dataset, or its labels, and the columns of its part."""
+    return [(key, part.columns) for part, key in zip(parts, datasets, strict=True) if part.columns is not None]
 
 
 def curve_values(frame):
@@ -130,7 +138,7 @@ class Feval(Evaluator):
     partial_data = True
 
     def make(self, metrics, part, **options):
-        return gainwise.lightgbm.feval(metrics, **options)
+        return gainwise.lightgbm.feval(metrics, columns=columns_of([part], [part.labels]), **options)
 
     def call(self, adapter, part, scores):
         return {name: value for name, value, _ in adapter(scores, lgb_dataset(part).construct())}
@@ -140,7 +148,7 @@ class LGBMEvalMetric(Evaluator):
     partial_data = True
 
     def make(self, metrics, part, **options):
-        return gainwise.lightgbm.eval_metric(metrics, **options)
+        return gainwise.lightgbm.eval_metric(metrics, columns=columns_of([part], [part.labels]), **options)
 
     def call(self, adapter, part, scores):
         return {name: value for name, value, _ in adapter(part.labels, scores, part.row_weight, part.group)}
@@ -150,7 +158,7 @@ class CustomMetric(Evaluator):
     partial_data = True
 
     def make(self, metrics, part, **options):
-        return gainwise.xgboost.custom_metric(metrics, **options)
+        return gainwise.xgboost.custom_metric(metrics, columns=columns_of([part], [part.labels]), **options)
 
     def call(self, adapter, part, scores):
         return dict(adapter(scores, xgb_matrix(part)))
@@ -173,7 +181,9 @@ class CatBoostEvalMetric(Evaluator):
 
     def make(self, metrics, part, **options):
         metrics = gw.parse_metrics(metrics, convention=options.pop("convention", None))
-        return [gainwise.catboost.eval_metric(metric, catboost_pool(part), **options) for metric in metrics]
+        pool = catboost_pool(part)
+        options["columns"] = columns_of([part], [pool])
+        return [gainwise.catboost.eval_metric(metric, pool, **options) for metric in metrics]
 
     def call(self, adapter, part, scores):
         labels = part.labels.astype(np.float32)
@@ -188,7 +198,8 @@ class Scorer(Evaluator):
         return gainwise.sklearn.scorer(metrics, **options)
 
     def call(self, adapter, part, scores):
-        return adapter(FixedModel(scores), part.features, part.labels, qid=part.qid, sample_weight=part.weight)
+        options = {"qid": part.qid, "sample_weight": part.weight, **(part.columns or {})}
+        return adapter(FixedModel(scores), part.features, part.labels, **options)
 
 
 class DaskEvaluate(Evaluator):
@@ -201,15 +212,12 @@ class DaskEvaluate(Evaluator):
 
     def call(self, adapter, part, scores):
         queries = len(part.group) // 3
-        rows = int(part.group[:queries].sum())
-        weight = None if part.weight is None else [part.weight[:queries], part.weight[queries:]]
+        rows = [int(part.group[:queries].sum())]
+        weight = None if part.weight is None else np.split(part.weight, [queries])
+        columns = {name: np.split(values, rows) for name, values in (part.columns or {}).items()}
+        options = {"group": np.split(part.group, [queries]), "weight": weight, "columns": columns}
         with dask.config.set(scheduler="synchronous"):
-            return adapter(
-                [part.labels[:rows], part.labels[rows:]],
-                [scores[:rows], scores[rows:]],
-                group=[part.group[:queries], part.group[queries:]],
-                weight=weight,
-            ).mean
+            return adapter(np.split(part.labels, rows), np.split(scores, rows), **options).mean
 
 
 EVALUATORS = [
@@ -257,10 +265,12 @@ class LightGBMTrain(Training):
 
     def train(self, part, sets, metrics, rounds, *, stop=None, start=None, eta=0.1, callbacks=(), params=(), **options):
         data, curves = lgb_dataset(part), {}
+        valid_sets = [data if one is part else lgb_dataset(one, data) for one in sets.values()]
+        options["columns"] = dict(columns_of(sets.values(), valid_sets))
         booster = lgb.train(
             {**LGB, "learning_rate": eta, **dict(params)}, data, rounds, init_model=start,
-            valid_sets=[data if one is part else lgb_dataset(one, data) for one in sets.values()],
-            valid_names=list(sets), feval=gainwise.lightgbm.feval(metrics, **options) if sets else None,
+            valid_sets=valid_sets, valid_names=list(sets),
+            feval=gainwise.lightgbm.feval(metrics, **options) if sets else None,
             callbacks=[lgb.record_evaluation(curves), *self.stop(stop), *callbacks] if sets else [],
         )  # fmt: skip
         return Run(curves, booster, booster.best_iteration, booster.best_score)
@@ -287,10 +297,13 @@ class LGBMRanker(LightGBMTrain):
     def sets(self, parts):
         return lgb_held_out(parts)
 
+    def columns(self, parts):
+        return columns_of(parts, [part.labels for part in parts])
+
     def train(self, part, sets, metrics, rounds, *, stop=None, start=None, eta=0.1, callbacks=(), params=(), **options):
         watching = {
             **self.sets(list(sets.values())), "eval_names": list(sets), "callbacks": [*self.stop(stop), *callbacks],
-            "eval_metric": gainwise.lightgbm.eval_metric(metrics, **options),
+            "eval_metric": gainwise.lightgbm.eval_metric(metrics, columns=self.columns(sets.values()), **options),
         } if sets else {}  # fmt: skip
         model = self.ranker(n_estimators=rounds, **{**LGB, "learning_rate": eta, **dict(params)})
         queries = {self.queries: getattr(part, self.queries), "sample_weight": part.row_weight}
@@ -308,9 +321,21 @@ class GroupedLGBMRanker(LGBMRanker):
         return gainwise.sklearn.GroupedLGBMRanker(**params)
 
     def sets(self, parts):
-        sets = {"eval_set": [(p.features, p.labels) for p in parts], "eval_qid": [p.qid for p in parts]}
-        weight = [np.ones(len(p.group)) if p.weight is None else p.weight for p in parts]
-        return {**sets, "eval_sample_weight": weight}
+        """Return the rows in any order. LightGBM requires one order."""
+        orders = [np.random.default_rng(0).permutation(len(part.labels)) for part in parts]
+        pairs = list(zip(parts, orders, strict=True))
+        weight = [np.ones(len(part.labels)) if part.weight is None else part.row_weight for part in parts]
+        sets = {
+            "eval_set": [(part.features[rows], part.labels[rows]) for part, rows in pairs],
+            "eval_qid": [part.qid[rows] for part, rows in pairs],
+            "eval_sample_weight": [values[rows] for values, rows in zip(weight, orders, strict=True)],
+        }
+        if parts[0].columns is not None:
+            sets["eval_columns"] = [{name: v[rows] for name, v in part.columns.items()} for part, rows in pairs]
+        return sets
+
+    def columns(self, parts):
+        return None
 
 
 class XGBoostTrain(Training):
@@ -322,6 +347,7 @@ class XGBoostTrain(Training):
     def log(self, sets, metrics, options):
         """Callbacks and arguments of xgboost.train that log the metrics."""
         matrices = {name: xgb_matrix(part) for name, part in sets.items()}
+        matrices |= {name: (matrices[name], part.judgments) for name, part in sets.items() if part.columns is not None}
         return [gainwise.xgboost.EvaluateRanking(matrices, metrics, **options)], {}
 
     def train(self, part, sets, metrics, rounds, *, stop=None, start=None, eta=0.1, callbacks=(), params=(), **options):
@@ -359,8 +385,9 @@ class XGBoostCustomMetric(XGBoostTrain):
     every = False
 
     def log(self, sets, metrics, options):
-        log = gainwise.xgboost.custom_metric(metrics, **options)
-        evals = [(xgb_matrix(part), name) for name, part in sets.items()]
+        matrices = [xgb_matrix(part) for part in sets.values()]
+        log = gainwise.xgboost.custom_metric(metrics, columns=dict(columns_of(sets.values(), matrices)), **options)
+        evals = list(zip(matrices, sets, strict=True))
         return self.exact(log), {"custom_metric": log, "evals": evals}
 
     def exact(self, log):
@@ -395,6 +422,7 @@ class CatBoostRanker(Training):
 
     def train(self, part, sets, metrics, rounds, *, stop=None, eta=0.1, params=(), **options):
         pools = [catboost_pool(one) for one in (part, *sets.values())]
+        options["columns"] = columns_of([part, *sets.values()], pools)
         model = catboost.CatBoostRanker(
             iterations=rounds, learning_rate=eta, **{**CATBOOST, **dict(params)},
             eval_metric=gainwise.catboost.eval_metric(metrics, *pools, **options) if sets else None,

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from functools import partial
 
-import catboost
 import dask
 import lightgbm as lgb
 import numpy as np
 import pytest
 import sklearn
-import xgboost as xgb
 from sklearn.model_selection import GroupKFold, cross_validate
 from tests.bad_inputs import BadInput, bad_inputs
 
@@ -21,206 +19,116 @@ import gainwise.lightgbm
 import gainwise.sklearn
 import gainwise.xgboost
 
-from .drivers import CATBOOST, LGB, XGB, catboost_pool, lgb_dataset, lgb_held_out, make_part, xgb_matrix
+from .drivers import EVALUATORS, LGB, TRAININGS, catboost_pool, lgb_dataset, make_part, xgb_matrix
 
 REVENUE = gw.DCG(gain="linear", discount="none", k=3, column="revenue", name="revenue")
 METRICS = ["ndcg_exp@10", REVENUE, "mrr(column=clicked)", "ndcg_linear(ties=worst,column=editors)@5"]
 NAMES = list(map(str, METRICS))
+feval = gainwise.lightgbm.feval
 SEEDS = [*range(3), *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(3, 100))]
 
 
-class Sets(NamedTuple):
-    """Training and validation data, with the columns of the validation data."""
-
-    train: object
-    valid: object
-    columns: dict[str, np.ndarray]
-
-    @property
-    def judgments(self):
-        part = self.valid
-        return gw.Judgments(part.labels, group=part.group, weight=part.weight, columns=self.columns)
+def make(seed):
+    """Return a part with columns, which has weights if the seed is odd."""
+    part, rng = make_part(seed, queries=15, weighted=seed % 2 == 1), np.random.default_rng(seed)
+    rows = len(part.labels)
+    revenue = np.round(rng.exponential(9, rows) * (part.labels > 1), 2)
+    editors = np.where(rng.random(rows) < 0.4, np.nan, rng.integers(0, 4, rows))
+    return part._replace(columns={"revenue": revenue, "clicked": rng.integers(0, 2, rows), "editors": editors})
 
 
-def make_columns(part, seed):
-    rng, rows = np.random.default_rng(seed), len(part.labels)
-    return {
-        "revenue": np.round(rng.exponential(9, rows) * (part.labels > 1), 2),
-        "clicked": rng.integers(0, 2, rows),
-        "editors": np.where(rng.random(rows) < 0.4, np.nan, rng.integers(0, 4, rows)),
-    }
-
-
-def make_sets(seed):
-    train, valid = (make_part(2 * seed + place, queries=15, weighted=seed % 2 == 1) for place in (0, 1))
-    return Sets(train, valid, make_columns(valid, seed))
-
-
-def expect(sets, scores):
+def expect(metrics, part, scores):
     """Return the values by name, each from judgments that have the column of the metric as labels."""
-    part, editors = sets.valid, sets.columns["editors"]
-    queries = {"group": part.group, "weight": part.weight}
+    editors, queries = part.columns["editors"], {"group": part.group, "weight": part.weight}
     by_column = {
         "ndcg_exp@10": gw.Judgments(part.labels, **queries),
-        "cg@3": gw.Judgments(sets.columns["revenue"], **queries),
-        "mrr": gw.Judgments(sets.columns["clicked"], **queries),
+        "cg@3": gw.Judgments(part.columns["revenue"], **queries),
+        "mrr": gw.Judgments(part.columns["clicked"], **queries),
         "ndcg_linear(ties=worst)@5": gw.Judgments(editors, judged=~np.isnan(editors), **queries),
     }
     values = [gw.evaluate(name, judgments, scores).mean[name] for name, judgments in by_column.items()]
-    return dict(zip(NAMES, values, strict=True))
-
-
-def compare_rounds(history, sets, scores_of_rounds):
-    assert list(history) == NAMES
-    for number, scores in enumerate(scores_of_rounds):
-        assert {name: curve[number] for name, curve in history.items()} == expect(sets, scores)
+    return {name: value for name, value in zip(NAMES, values, strict=True) if name in list(map(str, metrics))}
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_lightgbm(seed):
-    sets, history, scores = make_sets(seed), {}, []
-    train = lgb_dataset(sets.train)
-    valid = lgb_dataset(sets.valid, train)
-    booster = lgb.train(
-        LGB, train, 8, valid_sets=[valid],
-        feval=[
-            gainwise.lightgbm.feval(METRICS, columns={valid: sets.columns}),
-            lambda preds, _: scores.append(preds.copy()) or [],
-        ],
-        callbacks=[
-            lgb.record_evaluation(history), gainwise.lightgbm.early_stopping("revenue@3", rounds=3, verbose=False),
-        ],
-    )  # fmt: skip
-    compare_rounds(history["valid_0"], sets, scores)
-    curve = history["valid_0"]["revenue@3"]
-    assert booster.best_iteration == 1 + curve.index(max(curve))
+@pytest.mark.parametrize("adapter", EVALUATORS, ids=lambda adapter: adapter.id)
+def test_values_of_given_scores(adapter, seed):
+    part = make(seed)
+    scores = np.random.default_rng(seed).integers(-6, 7, len(part.labels)) / 7
+    values = adapter.call(adapter.make(METRICS, part), part, scores)
+    expected = expect(METRICS, part, scores)
+    assert values == (pytest.approx(expected, rel=adapter.tolerance) if adapter.tolerance else expected)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_lightgbm_estimators(seed):
-    sets = make_sets(seed)
-    metrics = gainwise.lightgbm.eval_metric(METRICS, columns=[(sets.valid.labels, sets.columns)])
-    ranker = lgb.LGBMRanker(n_estimators=5, **LGB).fit(
-        sets.train.features,
-        sets.train.labels,
-        group=sets.train.group,
-        eval_metric=metrics,
-        **lgb_held_out([sets.valid]),
-    )
-    rounds = [ranker.predict(sets.valid.features, num_iteration=number) for number in range(1, 6)]
-    compare_rounds(ranker.evals_result_["valid_0"], sets, rounds)
-    rows = np.random.default_rng(seed).permutation(len(sets.valid.labels))
-    part = sets.valid
-    grouped = gainwise.sklearn.GroupedLGBMRanker(n_estimators=5, **LGB).fit(
-        sets.train.features, sets.train.labels, qid=sets.train.qid,
-        eval_X=part.features[rows], eval_y=part.labels[rows], eval_qid=part.qid[rows],
-        eval_sample_weight=None if part.weight is None else [part.row_weight[rows]],
-        eval_columns={name: values[rows] for name, values in sets.columns.items()},
-        eval_metric=gainwise.lightgbm.eval_metric(METRICS),
-    )  # fmt: skip
-    logged = {name: curve[-1] for name, curve in grouped.evals_result_["valid_0"].items()}
-    assert logged == pytest.approx(expect(sets, grouped.predict(part.features)), rel=1e-12)  # Queries in another order.
+@pytest.mark.parametrize("adapter", TRAININGS, ids=lambda adapter: adapter.id)
+def test_values_and_stop_of_trainings(adapter, seed):
+    train, valid = make(2 * seed), make(2 * seed + 1)
+    for metrics in [METRICS] if adapter.several_metrics else [[metric] for metric in METRICS]:
+        run = adapter.train(train, {"valid": valid}, metrics, 8)
+        curves = run.curves["valid"]
+        assert list(curves) == list(map(str, metrics))
+        for number, values in enumerate(zip(*curves.values(), strict=True), start=1):
+            expected = expect(metrics, valid, adapter.predict(run.model, valid.features, number))
+            assert dict(zip(curves, values, strict=True)) == pytest.approx(expected, **adapter.tolerance)
+    if adapter.callbacks:
+        stop = {"metric": "revenue@3", "rounds": 3, "dataset": "valid"}
+        run = adapter.train(train, {"valid": valid}, METRICS, 8, stop=stop)
+        assert run.best == 1 + int(np.argmax(run.curve("valid", "revenue@3")))
 
 
 def test_lightgbm_cv():
-    sets = make_sets(1)
-    full, values = lgb_dataset(sets.valid), []
+    part, values = make(3), []
+    full = lgb_dataset(part)
 
     def check(scores, dataset):
         rows = np.asarray(dataset.used_indices)
-        columns = {name: column[rows] for name, column in sets.columns.items()}
-        part = sets.valid._replace(labels=sets.valid.labels[rows], group=dataset.get_group(), weight=None)
-        weight = sets.valid.row_weight[rows]
-        queries = np.repeat(np.arange(len(part.group)), part.group)
-        part = part._replace(weight=np.bincount(queries, weight) / part.group)
-        values.append((adapter(scores, dataset), expect(Sets(None, part, columns), scores)))
+        columns = {name: column[rows] for name, column in part.columns.items()}
+        group = dataset.get_group()
+        weight = np.bincount(np.repeat(np.arange(len(group)), group), part.row_weight[rows]) / group
+        fold = part._replace(labels=part.labels[rows], group=group, weight=weight, columns=columns)
+        values.append((log(scores, dataset), expect(METRICS, fold, scores)))
         return []
 
-    adapter = gainwise.lightgbm.feval(METRICS, columns={full: sets.columns})
+    log = feval(METRICS, columns={full: part.columns})
     lgb.cv(LGB, full, 2, nfold=3, feval=check)
     assert len(values) == 6
     for found, expected in values:
         assert {name: value for name, value, _ in found} == expected
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_xgboost(seed):
-    sets, history = make_sets(seed), {}
-    valid = xgb_matrix(sets.valid)
-    log = gainwise.xgboost.custom_metric(METRICS, columns={valid: sets.columns})
-    datasets = {"rows": (sets.valid.features, sets.judgments), "matrix": (valid, sets.judgments)}
-    booster = xgb.train(
-        XGB, xgb_matrix(sets.train), 5, evals=[(valid, "logged")], custom_metric=log, evals_result=history,
-        verbose_eval=False,
-        callbacks=[
-            gainwise.xgboost.EvaluateRanking(datasets, METRICS), gainwise.xgboost.full_precision(log),
-            gainwise.xgboost.early_stopping("revenue@3", dataset="rows", rounds=5, save_best=False, verbose=False),
-        ],
-    )  # fmt: skip
-    rounds = [booster.predict(valid, iteration_range=(0, number)) for number in range(1, 6)]
-    assert set(history) == {"logged", "rows", "matrix"}
-    for logged in history.values():
-        compare_rounds(logged, sets, rounds)
-    curve = history["rows"]["revenue@3"]
-    assert booster.best_iteration == curve.index(max(curve))
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_catboost(seed):
-    sets = make_sets(seed)
-    pools = [catboost_pool(part) for part in (sets.train, sets.valid)]
-    columns = [(pools[0], make_columns(sets.train, seed + 1)), (pools[1], sets.columns)]
-    for place, name in enumerate(NAMES[1:], 1):
-        metric = gainwise.catboost.eval_metric(METRICS[place], *pools, columns=columns)
-        ranker = catboost.CatBoostRanker(iterations=5, eval_metric=metric, **CATBOOST)
-        ranker.fit(pools[0], eval_set=pools[1], use_best_model=False)
-        rounds = [ranker.predict(sets.valid.features, ntree_end=number) for number in range(1, 6)]
-        expected = [expect(sets, scores)[name] for scores in rounds]
-        assert ranker.evals_result_["validation"][name] == pytest.approx(expected, rel=1e-12)
-
-
-def test_dask():
-    sets = make_sets(1)
-    part = sets.valid
-    rows = int(part.group[:5].sum())
+def test_frame_of_dask():
+    part = make(3)
+    cut = partial(np.split, indices_or_sections=[int(part.group[:5].sum())])
     scores = np.random.default_rng(0).normal(size=len(part.labels))
-
-    def cut(values):
-        return [values[:rows], values[rows:]]
-
+    columns = {name: cut(values) for name, values in part.columns.items()}
     with dask.config.set(scheduler="synchronous"):
         found = gainwise.dask.evaluate(
-            METRICS, cut(part.labels), cut(scores), group=[part.group[:5], part.group[5:]],
-            weight=[part.weight[:5], part.weight[5:]],
-            columns={name: cut(values) for name, values in sets.columns.items()},
-        )  # fmt: skip
-        assert found.mean == pytest.approx(expect(sets, scores), rel=1e-14)
-        np.testing.assert_array_equal(
-            found.frame().compute().to_numpy(), gw.evaluate(METRICS, sets.judgments, scores).per_query
-        )
+            METRICS, cut(part.labels), cut(scores), group=np.split(part.group, [5]), columns=columns
+        ).frame()
+    expected = gw.evaluate(METRICS, part.judgments, scores).per_query
+    np.testing.assert_array_equal(found.compute().to_numpy(), expected)
 
 
 def test_scorer():
-    sets = make_sets(2)
-    part = sets.valid
+    part = make(4)
     with sklearn.config_context(enable_metadata_routing=True):
         result = cross_validate(
             gainwise.sklearn.GroupedLGBMRanker(n_estimators=3, **LGB), part.features, part.labels,
             cv=GroupKFold(3).set_split_request(groups="qid"), scoring=gainwise.sklearn.scorer(METRICS),
-            params={"qid": part.qid, **sets.columns}, return_estimator=True, return_indices=True,
+            params={"qid": part.qid, **part.columns}, return_estimator=True, return_indices=True,
         )  # fmt: skip
     for place, (estimator, rows) in enumerate(zip(result["estimator"], result["indices"]["test"], strict=True)):
-        columns = {name: values[rows] for name, values in sets.columns.items()}
+        columns = {name: values[rows] for name, values in part.columns.items()}
         judgments = gw.Judgments(part.labels[rows], qid=part.qid[rows], columns=columns)
         expected = gw.evaluate(METRICS, judgments, estimator.predict(part.features[rows])).mean
         assert {name: result[f"test_{name}"][place] for name in NAMES} == expected
 
 
-PART = make_part(1, queries=6)
-COLUMNS, CG = make_columns(PART, 1), "cg(column=revenue)"
+WITH_COLUMNS, CG = make(1), "cg(column=revenue)"
+PART, COLUMNS = WITH_COLUMNS._replace(columns=None), WITH_COLUMNS.columns
 MATRIX, POOL, OTHER_POOL = xgb_matrix(PART), catboost_pool(PART), catboost_pool(PART)
 CHANGED = COLUMNS | {"revenue": COLUMNS["revenue"] + 1}
-feval = gainwise.lightgbm.feval
 
 
 def log_in_lightgbm(columns, *, with_train=True):

@@ -17,8 +17,7 @@ from tests.adapters.drivers import LightGBMTrain, XGBoostTrain, make_part, xgb_m
 from tests.bad_inputs import BadInput, bad_inputs
 
 import gainwise as gw
-from gainwise.dask import evaluate, evaluate_rounds, validate_whole_queries
-from gainwise.dask.evaluation import predict_stages
+from gainwise.dask import evaluate, evaluate_rounds, predict_stages, validate_whole_queries
 
 pytestmark = pytest.mark.slow
 

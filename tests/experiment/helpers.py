@@ -8,6 +8,8 @@ import re
 from concurrent.futures import Executor, Future
 
 import lightgbm as lgb
+import numpy as np
+import pandas as pd
 import xgboost as xgb
 
 from gainwise.experiment.plan import create_slug
@@ -15,6 +17,22 @@ from gainwise.experiment.plan import create_slug
 METRICS = ("ndcg_linear@10", "ndcg_exp@10", "mrr")
 FRAMES = ("leaderboard", "curves", "best_rounds", "compared", "choice_loss", "stopping_loss")
 SIMULATED = "simulate = {queries = 30, seed = 1, mean_length = 8, split = [0.6, 0.2, 0.2]}"
+
+
+LABELS_OF_SHOPS = {"a": 0, "b": 3, "c": 0, "d": 3, "e": 1}
+
+
+def make_shops(queries, seed, categories):
+    """Return a frame whose category alone determines the label. The categories are in the given order."""
+    rng = np.random.default_rng(seed)
+    shop = rng.choice(list(categories), queries * 10)
+    columns = {
+        "query": np.repeat(np.arange(queries), 10),
+        "grade": [LABELS_OF_SHOPS[name] for name in shop],
+        "bm25": rng.normal(size=len(shop)).astype(np.float32),
+        "shop": pd.Categorical(shop, categories=list(categories)),
+    }
+    return pd.DataFrame(columns)
 
 
 class ByPickle(Executor):

@@ -134,6 +134,14 @@ EXPERIMENTS = [
     (with_folds(lambda folds: {"folds": folds[:2]}), "folds", "got 2"),
     (with_folds(lambda folds: {"folds": folds[0]}), "folds", "single one", TypeError),
     ({"metrics": "mrr(empty=skip,min_label=9)"}, "min_label=9", "No query has"),
+    (lambda parts: {"valid": parts.train}, "of valid have all", "in train"),
+    (lambda parts: {"test": parts.train}, "of test have all", "in train"),
+    (lambda parts: {"test": parts.valid}, "of test have all", "in valid"),
+    (
+        with_folds(lambda folds: {"folds": [folds[1], folds[0].take_queries(range(25)), *folds[1:]]}),
+        "of fold 3 have all",
+        "in fold 1",
+    ),
     (with_folds(lambda folds: {"folds": [weighted(folds[0], 1), *folds[1:]]}), "fold 2", "no weight"),
     (with_folds(lambda folds: {"folds": folds, "repeats": {"finalists": 3}}), "finalists", "with folds"),
     (

@@ -13,28 +13,21 @@ import pytest
 import xgboost as xgb
 from scipy import sparse
 from tests.bad_inputs import BadInput, bad_inputs
-from tests.experiment.helpers import METRICS, predict, run, trees
+from tests.experiment.helpers import METRICS, make_shops, predict, run, trees
 
-from gainwise.data import RankingData, simulate
+from gainwise.data import RankingData, from_frame, simulate
 from gainwise.experiment import Candidate, Experiment
 from gainwise.experiment.plan import compute_seed
 
-LABELS = {"a": 0, "b": 3, "c": 0, "d": 3, "e": 1}
 
-
-def make_shops(queries, seed, categories):
-    """Return a frame in which the category alone determines the label."""
-    rng = np.random.default_rng(seed)
-    shop = rng.choice(list(categories), queries * 8)
-    shops = pd.Categorical(shop, categories=list(categories))
-    frame = pd.DataFrame({"bm25": rng.normal(size=len(shop)), "shop": shops})
-    return RankingData(frame, [LABELS[name] for name in shop], group=[8] * queries)
+def read_shops(*arguments):
+    return from_frame(make_shops(*arguments), label="grade", query="query")
 
 
 @pytest.fixture(scope="module")
 def shops():
     """An experiment on a feature with categories, which the three parts list in different orders."""
-    parts = (make_shops(30, 1, "abcd"), make_shops(15, 2, "dcb"), make_shops(15, 3, "dcba"))
+    parts = (read_shops(30, 1, "abcd"), read_shops(15, 2, "dcb"), read_shops(15, 3, "dcba"))
     params = {"min_data_per_group": 1, "cat_smooth": 1}
     candidates = [Candidate("lightgbm", "lightgbm", params), Candidate("xgboost", "xgboost")]
     return run(Experiment(candidates, *parts, METRICS[:2], num_boost_round=4, draws=1000))
@@ -153,7 +146,7 @@ class TestRefit:
         np.testing.assert_array_equal(result.predict(parts.test, refit=True), predict(model, parts.test, 2))
 
     def test_accepts_new_categories(self, shops):
-        new = make_shops(40, 5, "edcba")
+        new = read_shops(40, 5, "edcba")
         for name in shops.candidates:
             shops.refit(new, name, rounds=40)
             scores = shops.predict(new, name, refit=True)

@@ -8,18 +8,16 @@ from functools import partial
 
 import lightgbm as lgb
 import numpy as np
-import pandas as pd
 import pytest
 import xgboost as xgb
 from scipy import sparse
-from tests.experiment.helpers import ByPickle, run
+from tests.experiment.helpers import ByPickle, make_shops, run
 
 import gainwise as gw
 from gainwise.data import RankingData, from_frame, simulate
 from gainwise.experiment.plan import compute_fingerprint
 
 METRICS = ["ndcg_linear@5", "ndcg_exp@5"]
-LABELS = {"a": 0, "b": 3, "c": 0, "d": 3, "e": 1}
 ROUNDS = 5
 KEEPS_CATEGORIES = tuple(map(int, xgb.__version__.split(".")[:2])) >= (3, 1)
 """From 3.1 on XGBoost keeps the categories of its training, and maps others to the same codes."""
@@ -29,20 +27,7 @@ CANDIDATES = [
 ]
 
 
-def shops(queries, seed, categories):
-    """Return a frame with categories that determine the label, not in alphabetical order."""
-    rng = np.random.default_rng(seed)
-    shop = rng.choice(list(categories), queries * 10)
-    columns = {
-        "query": np.repeat(np.arange(queries), 10),
-        "grade": [LABELS[name] for name in shop],
-        "bm25": rng.normal(size=len(shop)).astype(np.float32),
-        "shop": pd.Categorical(shop, categories=list(categories)),
-    }
-    return pd.DataFrame(columns)
-
-
-FRAMES = [shops(60, 1, "abcd"), shops(30, 2, "dcb"), shops(30, 3, "dcba")]
+FRAMES = [make_shops(60, 1, "abcd"), make_shops(30, 2, "dcb"), make_shops(30, 3, "dcba")]
 CATEGORICAL = [from_frame(frame, label="grade", query="query") for frame in FRAMES]
 
 
@@ -115,7 +100,7 @@ class TestCategories:
         own = xgb.train(create_parameters(trained.plan.candidates[1]), data, ROUNDS)
         ours = trained.load_model("xgboost")
         assert (ours.feature_names, ours.feature_types) == (["bm25", "shop"], ["float", "c"])
-        matrix = xgb.DMatrix(shops(30, 4, "abcd")[["bm25", "shop"]], enable_categorical=True)
+        matrix = xgb.DMatrix(make_shops(30, 4, "abcd")[["bm25", "shop"]], enable_categorical=True)
         rounds = (0, ours.num_boosted_rounds())
         assert np.array_equal(ours.predict(matrix, iteration_range=rounds), own.predict(matrix, iteration_range=rounds))
 

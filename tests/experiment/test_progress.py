@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import re
 import sys
 
 import pytest
 from rich.cells import cell_len
+from tests.training.screen import Terminal
 
 from gainwise.experiment import Candidate
 from gainwise.experiment.progress import Progress
-
-
-class Terminal(io.StringIO):
-    encoding = "utf-8"
-
-    def isatty(self):
-        return True
 
 
 def use_terminal(monkeypatch, columns=160):

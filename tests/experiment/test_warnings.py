@@ -31,11 +31,6 @@ def single(parts):
     return {"train": with_queries(parts.train, qid), "test": test, "metrics": ["mrr", "ndcg_exp@10"]}
 
 
-def one_fold_twice(parts):
-    data = [parts.valid, parts.train.take_queries(range(25)), parts.valid, parts.test]
-    return {"train": None, "valid": None, "test": None, "folds": data}
-
-
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
@@ -52,17 +47,3 @@ def test_one_warning_names_the_waste(make, parts, monkeypatch, changes, words):
     assert len(texts) == bool(words)
     assert all(word in " ".join(texts) for word in words)
     assert all(len(text) < 400 for text in texts)
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        (lambda parts: {"valid": parts.train}, "of valid have all .* in train"),
-        (lambda parts: {"test": parts.train}, "of test have all .* in train"),
-        (lambda parts: {"test": parts.valid}, "of test have all .* in valid"),
-        (one_fold_twice, "of fold 3 have all .* in fold 1"),
-    ],
-)
-def test_equal_parts_raise_an_error(make, parts, changes, words):
-    with pytest.raises(ValueError, match=words):
-        make(**changes(parts))

@@ -1,8 +1,18 @@
-"""A small terminal that shows the text of control sequences. It follows ECMA-48, not the code under test."""
+"""A stream that is a terminal, and a small terminal that shows control sequences. It follows ECMA-48, not the code."""
 
 from __future__ import annotations
 
+import io
 import re
+
+
+class Terminal(io.StringIO):
+    """A stream that is a terminal."""
+
+    encoding = "utf-8"
+
+    def isatty(self):
+        return True
 
 
 class Screen:

@@ -10,18 +10,12 @@ import sys
 from typing import NamedTuple
 
 import pytest
+from tests.training.screen import Terminal
 
 from gainwise.training import display
 from gainwise.training.display import TerminalDisplay, is_terminal
 
 pytestmark = pytest.mark.slow
-
-
-class Terminal(io.StringIO):
-    encoding = "utf-8"
-
-    def isatty(self):
-        return True
 
 
 def use_terminal(monkeypatch):

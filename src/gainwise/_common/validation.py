@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +158,22 @@ def validate_output(what: str, path: str | os.PathLike[str]) -> Path:
     if not os.access(output if output.exists() else folder, os.W_OK):
         raise PermissionError(f"{named} is not writable. Change its permissions or choose another path.")
     return output
+
+
+@contextmanager
+def prefix_errors(prefix: str, *kinds: type[Exception]) -> Iterator[None]:
+    """Put a prefix before the message of a `ValueError`, and of errors of these kinds, which become a `ValueError`.
+
+    >>> with prefix_errors("in round 3: "):
+    ...     validate_integer("k", 0)
+    Traceback (most recent call last):
+    ValueError: in round 3: k must be a whole number of at least 1, got 0.
+    """
+    expected: tuple[type[Exception], ...] = (ValueError, *kinds)
+    try:
+        yield
+    except expected as error:
+        raise ValueError(f"{prefix}{error}") from error.__cause__
 
 
 def _is_number(value: object) -> bool:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._common.validation import prefix_errors
 from ..training.logged_metrics import LoggedMetrics, are_equal, find_columns, read_columns
 
 try:
@@ -139,10 +140,8 @@ def _read(logged_metrics: LoggedMetrics, name: str, pool: Any, pairs: list[tuple
     ends = np.append(np.flatnonzero(query[1:] != query[:-1]) + 1, len(query))
     target, sizes = np.asarray(labels, dtype=np.float32), np.diff(ends, prepend=0)
     columns = find_columns(pairs, pool, target) or {}
-    try:
+    with prefix_errors(f"{name}: "):
         evaluator = logged_metrics.bind(target, group=sizes, columns=columns)
-    except ValueError as error:
-        raise ValueError(f"{name}: {error}") from None
     return _Dataset(name, target, sizes, evaluator)
 
 
@@ -187,10 +186,8 @@ class EvalMetric:
                 dataset.target, group=dataset.sizes, weight=copied, columns=dataset.columns
             )
             dataset.weight = copied  # last, because invalid weights must not be stored
-        try:
+        with prefix_errors(f"{dataset.name}: "):
             (mean,) = dataset.evaluator.mean(approxes[0]).values()
-        except ValueError as error:
-            raise ValueError(f"{dataset.name}: {error}") from None
         if np.isnan(mean):
             raise ValueError(
                 f"{dataset.name}: every query is skipped, and CatBoost rejects NaN. Use empty=0 or empty=1"

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from .._common.validation import validate_choice, validate_integer
+from .._common.validation import prefix_errors, validate_choice, validate_integer
 from .ranking_data import RankingData
 from .text import Chunk, StrPath, at_line, numbered_lines, parse_number, read_chunks, shown
 
@@ -166,10 +166,8 @@ def read_lightgbm(
     weights = None if weight is None else _read_numbers(weight, "weight")
     if weights is not None and weights.size != labels.size:
         raise ValueError(f"{weight}: {weights.size} weights, but {name} has {labels.size} documents.")
-    try:
+    with prefix_errors(f"{name}: "):
         return RankingData(matrix, labels, group=sizes, weight=weights)
-    except ValueError as error:
-        raise ValueError(f"{name}: {error}") from None
 
 
 def _read_numbers(path: StrPath, name: str) -> NDArray[np.float64]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, SupportsFloat, TypeA
 import numpy as np
 
 from .._common.arrays import numbers, twice
-from .._common.validation import validate_text
+from .._common.validation import prefix_errors, validate_text
 from .text import (
     BOM,
     CONTROL,
@@ -445,10 +445,8 @@ def convert_to_frame(name: str, data: Any, value: Value, *, empty: bool = False,
         frame[value] = values
     elif hasattr(data, "to_pandas") or isinstance(data, pd.DataFrame):
         frame = data if isinstance(data, pd.DataFrame) else data.to_pandas()
-        try:
+        with prefix_errors(f"{name}: "):
             roles = {column: role for role, column in find_columns(list(frame.columns), value).items()}
-        except ValueError as error:
-            raise ValueError(f"{name}: {error}") from None
         frame = frame[list(roles)].rename(columns=roles)
     else:
         raise TypeError(

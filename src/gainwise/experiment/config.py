@@ -9,8 +9,8 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -72,15 +72,6 @@ def _format_mistake(mistake: Any) -> str:
         return f"{place}: {mistake['msg']}, got {mistake['input']!r:.80}"
     message = str(mistake["ctx"]["error"])
     return message if not place or message.startswith(place) else f"{place}: {message}"
-
-
-@contextmanager
-def prefix_errors(prefix: str) -> Iterator[None]:
-    """Put a prefix before the message of a `ValueError` or `TypeError`, which becomes a `ValueError`."""
-    try:
-        yield
-    except (ValueError, TypeError) as error:
-        raise ValueError(f"{prefix}{error}") from None
 
 
 Library = Literal["lightgbm", "xgboost"]

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from .._common.arrays import index_of, only_counts
 from .._common.text import describe_missing, join_names, pluralize
 from .._common.typing import Columns, FilePath, OfQueries
-from .._common.validation import validate_integer
+from .._common.validation import prefix_errors, validate_integer
 from ..comparison.query_labels import read_by_query, read_clusters, validate_labels
 from ..data import RankingData
 from ..data.text import one_line
@@ -27,7 +27,7 @@ from ..evaluation.evaluator import Evaluator, shared_weights
 from ..evaluation.parts import find_shared_queries, read_part
 from ..judgments import Judgments
 from ..metrics.names import MetricLike
-from .config import BALANCED, Candidate, ExperimentConfig, parse_config, prefix_errors
+from .config import BALANCED, Candidate, ExperimentConfig, parse_config
 from .execution import compute_total_weights, get_last_line, perform_all, uses_other_processes
 from .experiment_file import read_toml
 from .plan import (
@@ -42,7 +42,7 @@ from .plan import (
 )
 from .progress import Progress
 from .result import ExperimentResult, RepeatedTrainings, Selection
-from .storage import DamagedError, Storage, Training
+from .storage import EXPERIMENT, SELECTION, DamagedError, Storage, Training
 from .trainers import get_trainer, get_versions
 
 
@@ -177,7 +177,7 @@ class Experiment:
             for candidate in config.candidates
         )
         for candidate in resolved:
-            with prefix_errors(f"candidate {candidate.name!r}: "):
+            with prefix_errors(f"candidate {candidate.name!r}: ", TypeError):
                 get_trainer(candidate.library).validate_parameters(candidate)
         self._parts, divided = divide(train, valid, test, folds, groups)
         if config.repeats.finalists and len(divided) > 1:
@@ -327,7 +327,7 @@ class Experiment:
                 fix = f"The others are in {place}. Run again, or pass allow_incomplete=True to compare the others"
                 raise IncompleteError(f"{' '.join(describe_missing(result.missing))} {fix}.", result.failures, result)
             result.selection = result.record_selection(result.selected)
-            storage.write_selection(result.selection.model_dump(mode="json"))
+            storage.write_document(SELECTION, result.selection.model_dump(mode="json"))
             return result
 
     def _write_plan(self, storage: Storage) -> None:
@@ -342,8 +342,8 @@ class Experiment:
             fix = "Use another directory, or another name for a changed candidate."
             raise ValueError(f"{storage.directory} contains another experiment: {', '.join(conflicts)}. {fix}")
         if earlier != self.plan:
-            storage.remove_selection()
-            storage.write_plan(self.plan)
+            (storage.directory / SELECTION).unlink(missing_ok=True)
+            storage.write_document(EXPERIMENT, self.plan.to_document())
 
     def _train(
         self, storage: Storage, units: Sequence[Unit], executor: Executor | None, jobs: int | None, show: bool
@@ -391,9 +391,9 @@ def _load_trainings(
 def _load_selection(storage: Storage, result: ExperimentResult) -> None:
     """Set the recorded selection of a result, or why there is none."""
     try:
-        record = storage.read_selection()
-        selection = None if record is None else Selection(**{key: record[key] for key in Selection.model_fields})
-    except (DamagedError, LookupError, ValidationError) as error:
+        record = storage.read_document(SELECTION)
+        selection = None if record is None else Selection(**record)
+    except (DamagedError, ValidationError) as error:
         result.unselected = f"its record is damaged, {one_line(error)}"
         return
     if selection is None:
@@ -456,7 +456,7 @@ def _use_text_ids(labels: Any) -> Any:
 def _validate_data(plan: ExperimentPlan, parts: Parts) -> None:
     """Raise before hours of training if data do not suit the metrics, or parts share queries. Warn of poor ids."""
     for name in dict.fromkeys(part for fold in plan.folds for part in (fold.valid, fold.test)):
-        with prefix_errors(f"{name}: "):
+        with prefix_errors(f"{name}: ", TypeError):
             judgments = parts[name].judgments()
             compute_total_weights(Evaluator(plan.metrics, judgments))
             shared_weights(plan.metrics, judgments)

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from .._common.typing import FilePath
+from .._common.validation import prefix_errors
 from ..data import RankingData, from_frame, read_letor, read_lightgbm, simulate
 from ..data.tables import read_table
 from ..data.text import one_line
@@ -21,7 +22,6 @@ from .config import (
     StrictModel,
     grid,
     parse_config,
-    prefix_errors,
     validate_candidates,
 )
 from .plan import k_folds
@@ -34,6 +34,7 @@ Share = Annotated[float, Field(gt=0, lt=1)]
 FeatureCount = Annotated[int, Field(ge=1, le=10**7)]
 
 
+PARTS = ("train", "valid", "test")
 TABLE_OPTIONS = {"label", "query", "weight", "columns", "feature_columns"}
 """Optional keys of the table `data` if it names tables."""
 READ_OPTIONS = {"format", "features", "zero_based", "shared_ids"} | TABLE_OPTIONS
@@ -121,7 +122,7 @@ def _expand_candidates(tables: Sequence[CandidateTable]) -> tuple[Any, ...]:
     """Return the candidates of all tables, with one candidate for each combination of listed values."""
     candidates: list[Any] = []
     for place, table in enumerate(tables):
-        with prefix_errors(f"candidates[{place}]."):
+        with prefix_errors(f"candidates[{place}].", TypeError):
             expanded = grid(**dict(table))
             for candidate in expanded:
                 get_trainer(candidate.library).validate_parameters(candidate)
@@ -153,41 +154,38 @@ def read_toml(path: FilePath, directory: FilePath | None = None) -> dict[str, An
         One line for each mistake, with its key and value.
     """
     source = Path(path)
-    with prefix_errors(f"{source}: "):
+    with prefix_errors(f"{source}: ", TypeError):
         table = parse_config(ExperimentFile, tomllib.loads(source.read_text("utf-8")))
         data = _read_data(source, table.data, table.seed)
     if directory is None:
         directory = source.parent / (table.directory or f"{source.stem}-run")
     arguments = {key: value for key, value in table if key != "data"}
-    return {**arguments, "directory": directory, **data}
+    return {**arguments, "directory": directory, "groups": table.data.groups, **data}
 
 
 def _read_data(source: Path, table: DataTable, seed: int) -> dict[str, Any]:
     """Return the arguments of `Experiment` that contain the data."""
     if table.simulate is not None:
-        with prefix_errors("data.simulate: "):
+        with prefix_errors("data.simulate: ", TypeError):
             everything = simulate(**table.simulate.model_dump(exclude={"split"}))
             if table.simulate.split is not None:
                 fractions, own_seed = table.simulate.split, table.simulate.seed
                 split = everything.split_queries(*fractions, seed=own_seed, groups=table.groups)
-                return dict(zip(("train", "valid", "test"), split, strict=True))
+                return dict(zip(PARTS, split, strict=True))
     else:
-        paths = {key: _find_files(source, table, key) for key in ("train", "valid", "test", "folds", "files")}
+        paths = {key: _find_files(source, table, key) for key in (*PARTS, "folds", "files")}
         if table.folds is not None:
-            return {"folds": [_read_files([path], table) for path in paths["folds"]], "groups": table.groups}
+            return {"folds": [_read_files([path], table) for path in paths["folds"]]}
         if table.files is None:
-            parts = {key: _read_files(paths[key], table) for key in ("train", "valid", "test")}
-            return {**parts, "groups": table.groups}
+            return {key: _read_files(paths[key], table) for key in PARTS}
         everything = _read_files(paths["files"], table)
         if table.split is not None:
-            with prefix_errors("data.split: "):
+            with prefix_errors("data.split: ", TypeError):
                 times = [str(value) if isinstance(value, date) else value for value in table.split.at]
-                split = everything.split_queries(by=table.split.by, at=times)
-            return {**dict(zip(("train", "valid", "test"), split, strict=True)), "groups": table.groups}
-    with prefix_errors("data.k_folds: "):
+                return dict(zip(PARTS, everything.split_queries(by=table.split.by, at=times), strict=True))
+    with prefix_errors("data.k_folds: ", TypeError):
         own_seed = seed if table.seed is None else table.seed
-        folds = k_folds(everything, table.k_folds or 0, seed=own_seed, groups=table.groups)
-        return {"folds": folds, "groups": table.groups}
+        return {"folds": k_folds(everything, table.k_folds or 0, seed=own_seed, groups=table.groups)}
 
 
 def _find_files(source: Path, table: DataTable, key: str) -> list[Path]:

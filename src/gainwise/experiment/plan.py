@@ -26,9 +26,6 @@ from ..metrics.base import Metric, list_metric_columns, origin_of
 from ..metrics.names import parse_metrics
 from .config import BALANCED, MAX_SEED, Candidate, ExperimentConfig, StrictModel, parse_config
 
-FORMAT = 8
-"""Version of the files in the directory."""
-
 Parts = Mapping[str, RankingData]
 """The data of an experiment, in parts that folds name."""
 
@@ -406,7 +403,6 @@ class ExperimentPlan(ExperimentConfig):
         """Return the content of `experiment.json`."""
         return {
             **self.model_dump(mode="json", exclude={"candidates", "metrics"}),
-            "format": FORMAT,
             "candidates": [asdict(candidate) for candidate in self.candidates],
             "metrics": self.definitions,
             "import_paths": find_import_paths(self.metrics),
@@ -422,7 +418,7 @@ class ExperimentPlan(ExperimentConfig):
             If a metric is not defined now. The message names the module to import.
         """
         modules = dict.fromkeys(module for places in dict(document["import_paths"]).values() for module, _ in places)
-        settings = {key: value for key, value in document.items() if key not in ("format", "import_paths")}
+        settings = {key: value for key, value in document.items() if key != "import_paths"}
         try:
             settings["metrics"] = parse_metrics(document["metrics"])
         except ValueError as error:

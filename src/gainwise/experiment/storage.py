@@ -18,11 +18,15 @@ import numpy as np
 from filelock import FileLock, Timeout
 
 from .._common.typing import Floats
+from .._common.validation import prefix_errors
 from ..data import RankingData
 from ..data.ranking_data import from_parts, parts_of
-from .config import Candidate, prefix_errors
-from .plan import FORMAT, ExperimentPlan, Unit, create_slug, find_differences
+from .config import Candidate
+from .plan import ExperimentPlan, Unit, create_slug, find_differences
 from .trainers import get_trainer
+
+FORMAT = 8
+"""Version of the files in the directory."""
 
 ARRAYS, MANIFEST, EXPERIMENT, SELECTION = "arrays.npz", "manifest.json", "experiment.json", "selection.json"
 SUFFIXES = {"lightgbm": "txt", "xgboost": "ubj"}
@@ -127,29 +131,20 @@ class Storage:
 
     def read_plan(self) -> ExperimentPlan | None:
         """Return the plan in the directory, or None. Raise `DamagedError` if it cannot be read."""
-        path = self.directory / EXPERIMENT
-        if not path.exists():
+        document = self.read_document(EXPERIMENT)
+        if document is None:
             return None
-        document = self._read_json(path)
-        with prefix_errors(f"{self.directory}: "):
+        with prefix_errors(f"{self.directory}: ", TypeError):
             return ExperimentPlan.from_document(document)
 
-    def write_plan(self, plan: ExperimentPlan) -> None:
-        """Write the plan."""
-        self._write(self.directory / EXPERIMENT, seal(plan.to_document()))
-
-    def read_selection(self) -> dict[str, Any] | None:
-        """Return the record of the selected candidate, or None. Raise `DamagedError` if it cannot be read."""
-        path = self.directory / SELECTION
+    def read_document(self, name: str) -> dict[str, Any] | None:
+        """Return the content of a JSON file, or None without the file. Raise `DamagedError` if it cannot be read."""
+        path = self.directory / name
         return self._read_json(path) if path.exists() else None
 
-    def write_selection(self, record: Mapping[str, Any]) -> None:
-        """Write the record of the selected candidate."""
-        self._write(self.directory / SELECTION, seal({**record, "format": FORMAT}))
-
-    def remove_selection(self) -> None:
-        """Remove the record of the selected candidate."""
-        (self.directory / SELECTION).unlink(missing_ok=True)
+    def write_document(self, name: str, document: Mapping[str, Any]) -> None:
+        """Write a JSON file, from which `read_document` returns the document."""
+        self._write(self.directory / name, seal(document))
 
     def save(self, plan: ExperimentPlan, unit: Unit, model: bytes, training: Training) -> None:
         """Write the result of a unit, which is finished once this has returned."""
@@ -166,7 +161,7 @@ class Storage:
         for name, content in contents.items():
             self._write(folder / name, content)
         files = {name: compute_sha256(content) for name, content in contents.items()}
-        self._write(folder / MANIFEST, seal({"format": FORMAT, "files": files, **record}))
+        self._write(folder / MANIFEST, seal({"files": files, **record}))
 
     def save_refit(self, candidate: Candidate, model: bytes, record: Mapping[str, Any]) -> None:
         """Write a model that was trained on all data, and how it was trained."""
@@ -264,16 +259,17 @@ class Storage:
         return self.directory / "failures" / f"{unit.slug}.txt"
 
     def _read_json(self, path: Path) -> dict[str, Any]:
-        """Return a document that `seal` created in this format."""
+        """Return a document that `seal` has written in this format."""
         try:
             document = json.loads(self._read(path))
             is_intact = document.pop("sha256") == compute_sha256(create_canonical_json(document))
+            found = document.pop("format")
         except (ValueError, LookupError, TypeError, AttributeError):
             is_intact = False
         if not is_intact:
             raise DamagedError(f"{path.name} does not have its checksum")
-        if document["format"] != FORMAT:
-            problem = f"{self.directory} must have format {FORMAT}, got format {document['format']} of another version"
+        if found != FORMAT:
+            problem = f"{self.directory} must have format {FORMAT}, got format {found} of another version"
             raise ValueError(f"{problem}. Use another directory, or remove this one.")
         return dict(document)
 
@@ -367,5 +363,6 @@ def create_canonical_json(document: Any) -> bytes:
 
 
 def seal(document: Mapping[str, Any]) -> bytes:
-    """Return a JSON document with its checksum."""
+    """Return a JSON document with its format and its checksum."""
+    document = {"format": FORMAT, **document}
     return create_canonical_json({**document, "sha256": compute_sha256(create_canonical_json(document))})

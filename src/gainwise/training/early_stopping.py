@@ -72,10 +72,10 @@ class EarlyStoppingBase:
         self.verbose = verbose
 
     def _get_options(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in signature(type(self)).parameters if name != "metric"}
+        return {name: getattr(self, name) for name in signature(type(self)._factory).parameters if name != "metric"}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.metric, *self._get_options().values())
+        return type(self)._factory, (self.metric, *self._get_options().values())
 
     def __repr__(self) -> str:
         return call_text(type(self)._factory, self.metric, **self._get_options())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Mapping, Sequence
-from contextlib import contextmanager
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, get_args
 
@@ -12,7 +11,7 @@ import numpy as np
 
 from .._common.arrays import index_of, nearest, numbers, sum_columns
 from .._common.text import call_text
-from .._common.validation import validate_choice
+from .._common.validation import prefix_errors, validate_choice
 from ..evaluation.evaluator import Evaluator, validate_threads, weighted
 from ..evaluation.prediction import LIBRARIES
 from ..judgments import Judgments, NegativeLabels
@@ -29,7 +28,8 @@ from ..metrics.names import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator
+    from collections.abc import Callable, Container, Iterable
+    from contextlib import AbstractContextManager
 
     from .._common.typing import Floats
     from ..evaluation.evaluator import Evaluation
@@ -95,22 +95,14 @@ class LoggedMetrics:
         own = {"negative_labels": self.negative_labels, "n_jobs": self.n_jobs}
         return call_text(function, *arguments, list(self.names), **options, **own)
 
-    def bind(
-        self,
-        labels: Any,
-        *,
-        group: Any = None,
-        qid: Any = None,
-        weight: Any = None,
-        columns: Mapping[str, Any] | None = None,
-        whole: bool = True,
-    ) -> Evaluator:
-        """Return the metrics bound to a dataset, or raise an error if its labels are not valid for them."""
+    def bind(self, labels: Any, *, whole: bool = True, **queries: Any) -> Evaluator:
+        """Return the metrics bound to a dataset, or raise an error if its labels are not valid for them.
+
+        `queries` are the arguments `group`, `qid`, `weight` and `columns` of `Judgments`.
+        """
         if isinstance(labels, Judgments):
             return Evaluator(self.metrics, labels, self.n_jobs)
-        judgments = Judgments(
-            labels, group=group, qid=qid, weight=weight, negative_labels=self.negative_labels, columns=columns
-        )
+        judgments = Judgments(labels, negative_labels=self.negative_labels, **queries)
         judgments.gains_are_known = not whole  # The labels of one partition may look like gains by chance.
         return Evaluator(self.metrics, judgments, self.n_jobs)
 
@@ -164,11 +156,9 @@ class Partition:
         logged_metrics: LoggedMetrics,
         labels: Any,
         *,
-        group: Any = None,
-        qid: Any = None,
         weight: Any = None,
-        columns: Mapping[str, Any] | None = None,
         whole: bool = False,
+        **queries: Any,
     ) -> None:
         self.metrics = logged_metrics.metrics
         self.evaluator = None
@@ -179,11 +169,9 @@ class Partition:
         """Whether a query has documents and a positive weight."""
         if len(labels) or whole:
             weight = _ones_like(weight) if weightless else weight
-            self.evaluator = logged_metrics.bind(
-                labels, group=group, qid=qid, weight=weight, columns=columns, whole=whole
-            )
+            self.evaluator = logged_metrics.bind(labels, weight=weight, whole=whole, **queries)
             return
-        for name, values in (("group", group), ("qid", qid), ("weight", weight)):
+        for name, values in {**queries, "weight": weight}.items():
             if values is not None and len(values) and not isinstance(values, Mapping):
                 raise ValueError(
                     f"{name} has {len(values)} entries, but labels is empty. Remove queries without documents"
@@ -236,13 +224,9 @@ def compute_ratios(sums: Floats) -> Floats:
     return means
 
 
-@contextmanager
-def in_round(number: int, dataset: str = "") -> Iterator[None]:
+def in_round(number: int, dataset: str = "") -> AbstractContextManager[None]:
     """Prepend the boosting round, and the dataset if it is known, to a `ValueError`."""
-    try:
-        yield
-    except ValueError as error:
-        raise ValueError(f"in boosting round {number}{dataset}: {error}") from error.__cause__
+    return prefix_errors(f"in boosting round {number}{dataset}: ")
 
 
 def describe_size(judgments: Judgments) -> str:

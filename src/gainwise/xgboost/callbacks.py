@@ -231,7 +231,8 @@ def early_stopping(
     >>> 0 <= booster.best_iteration < 20
     True
     """
-    return EarlyStopping(metric, rounds, dataset, min_delta, maximize, save_best, verbose)
+    common = {"metric": metric, "rounds": rounds, "dataset": dataset, "min_delta": min_delta, "verbose": verbose}
+    return EarlyStopping(maximize, save_best, **common)
 
 
 @dataclass(eq=False)
@@ -252,17 +253,8 @@ class EarlyStopping(EarlyStoppingBase, TrainingCallback):
 
     _factory = early_stopping
 
-    def __init__(
-        self,
-        metric: MetricLike,
-        rounds: int,
-        dataset: str | None,
-        min_delta: float,
-        maximize: bool | None,
-        save_best: bool,
-        verbose: bool,
-    ) -> None:
-        super().__init__(metric, rounds, dataset, min_delta, verbose)
+    def __init__(self, maximize: bool | None, save_best: bool, **common: Any) -> None:
+        super().__init__(**common)
         self.maximize = _find_direction(self._own_metric or self.metric, maximize)
         self.save_best = validate_flag("save_best", save_best)
         self._runs: defaultdict[int, list[_Run]] = defaultdict(list)

@@ -12,7 +12,7 @@ import numpy as np
 import xgboost as xgb
 from xgboost.callback import TrainingCallback
 
-from .._common.validation import validate_integer
+from .._common.validation import prefix_errors, validate_integer
 from ..evaluation.prediction import select_columns, warn_of_remarks
 from ..judgments import Judgments
 from ..training.logged_metrics import (
@@ -278,7 +278,7 @@ class EvaluateRanking(Logger):
             raise ValueError(
                 f"the name {name!r} of a dataset must not contain '-' or a blank, because XGBoost splits names there"
             )
-        try:
+        with prefix_errors(f"dataset {name!r}: "):
             if isinstance(data, xgb.DMatrix):
                 bound = BoundMatrix(self.logged_metrics, data)
                 return _Evaluated(data, bound.partition, bound)
@@ -288,13 +288,8 @@ class EvaluateRanking(Logger):
                 features, labels, qid, *weight = data
                 whole = not xgb.collective.is_distributed()
                 earlier = None if columns is None else self._bound.get(name)
-                partition = (
-                    earlier.partition
-                    if earlier
-                    else Partition(
-                        self.logged_metrics, labels, qid=qid, weight=weight[0] if weight else None, whole=whole
-                    )
-                )
+                queries = {"qid": qid, "weight": weight[0] if weight else None, "whole": whole}
+                partition = earlier.partition if earlier else Partition(self.logged_metrics, labels, **queries)
                 if isinstance(features, xgb.DMatrix):
                     return _Evaluated(features, partition)
                 if partition.evaluator is not None:
@@ -306,8 +301,6 @@ class EvaluateRanking(Logger):
                 if columns is not None:
                     matrix.feature_names = list(columns)
                 return _Evaluated(matrix, partition)
-        except ValueError as error:
-            raise ValueError(f"dataset {name!r}: {error}") from None
         raise TypeError(
             f"dataset {name!r} must be a DMatrix, a QuantileDMatrix, (X, y, qid), (X, y, qid, weight) or "
             f"(X, judgments), got {type(data).__name__}"
