@@ -24,6 +24,7 @@ def main() -> None:
     name, *rest = sys.argv[1:]
     with atheris.instrument_imports(include=["gainwise", "tomllib", "numpy.lib"]):
         harness = importlib.import_module(f"tests.fuzz.{name}")
+        ignored = importlib.import_module("gainwise").GainLabelsWarning  # Random labels may look like amounts.
     options = [option for option in rest if option.startswith("-")]
     folders = [Path(folder) for folder in rest if not folder.startswith("-")]
     work = Path(tempfile.mkdtemp(prefix=f"fuzz-{name}-", dir="/dev/shm" if Path("/dev/shm").is_dir() else None))
@@ -39,6 +40,7 @@ def main() -> None:
     limits = ["-rss_limit_mb=2048", "-timeout=300", "-max_len=4096", f"-dict={dictionary}"]
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     warnings.simplefilter("error")
+    warnings.simplefilter("ignore", ignored)
     atheris.Setup([sys.argv[0], *limits, *options, str(corpus)], lambda content: harness.check(content, files))
     atheris.Fuzz()
 
