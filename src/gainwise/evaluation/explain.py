@@ -203,13 +203,9 @@ def _option_text(metric: Metric, option: str) -> str:
     if option == "k":
         return "all ranks" if metric.k is None else str(metric.k)
     value = getattr(metric, option, metric)
-    return (
-        getattr(value, "__name__", "a function")
-        if callable(value)
-        else metric.option_text(option)
-        if option in ORDER
-        else str(value)
-    )
+    if callable(value):
+        return getattr(value, "__name__", "a function")
+    return metric.option_text(option) if option in ORDER else str(value)
 
 
 def build_judgments(labels: Numbers, group: Numbers | None = None, qid: Ids | None = None, **options: Any) -> Judgments:

@@ -33,11 +33,11 @@ DOCUMENTS_PER_PLACE = 8
 
 
 @dataclass(frozen=True, eq=False)
-class GradedStatistics(RelevanceStatistics):
-    """The label of each code and the highest label of each query."""
+class WorthStatistics(RelevanceStatistics):
+    """The worth of a document by label code, and the number of each query that divides it."""
 
     table: Floats
-    highest: Floats
+    divisors: Floats
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,35 +78,28 @@ class RBP(BinaryMetric):
             raise ValueError(f"p must be between 0 and 1, both excluded, got {format_exact(self.p)}.")
         validate_choice("gain", self.gain, ("binary", "graded"))
 
-    def bind(self, judgments: Judgments, cutoffs: Sequence[int | None]) -> RelevanceStatistics:
+    def bind(self, judgments: Judgments, cutoffs: Sequence[int | None]) -> WorthStatistics:
         """Count relevant documents and, for graded gain, find the highest label of each query."""
         statistics = super().bind(judgments, cutoffs)
         if self.gain == "binary":
-            return statistics
+            return WorthStatistics(**vars(statistics), table=statistics.marks, divisors=np.ones(judgments.queries))
         levels = judgments.levels
         highest = np.zeros(judgments.queries)
         for block in judgments.layout.blocks:
             highest[block.queries] = levels[block.codes.max(axis=1)]
         scale = 2.0**64 if highest.max() > MAX_GAIN else 1.0  # Sums of tied labels must not overflow.
         table, divisors = table_of(np.maximum(levels, 0.0) / scale), np.where(highest > 0, highest / scale, 1.0)
-        return GradedStatistics(**vars(statistics) | {"empty": (highest <= 0)[:, None]}, table=table, highest=divisors)
+        return WorthStatistics(**vars(statistics) | {"empty": (highest <= 0)[:, None]}, table=table, divisors=divisors)
 
-    def score(self, rows: RankedRows, statistics: RelevanceStatistics, cutoffs: Sequence[int | None]) -> Floats:
+    def score(self, rows: RankedRows, statistics: WorthStatistics, cutoffs: Sequence[int | None]) -> Floats:
         """Return RBP at each cutoff."""
         depth = max_depth(cutoffs, rows.width)
-        discount = self._discount(statistics)[:depth]
-        if not isinstance(statistics, GradedStatistics):
-            return sums_at(statistics.expected(rows, depth) * discount, cutoffs)
-        return (
-            sums_at(rows.look_up(statistics.table, depth) * discount, cutoffs) / statistics.highest[rows.queries, None]
-        )
+        worth = rows.look_up(statistics.table, depth) * self._discount(statistics)[:depth]
+        return sums_at(worth, cutoffs) / statistics.divisors[rows.queries, None]
 
-    def formula(self, statistics: RelevanceStatistics, cutoffs: Sequence[int | None]) -> Formula:
+    def formula(self, statistics: WorthStatistics, cutoffs: Sequence[int | None]) -> Formula:
         """Return the sum of marks or scaled labels times discount."""
-        discount = self._discount(statistics)
-        if not isinstance(statistics, GradedStatistics):
-            return compiled.sum_of_gains(statistics.marks, discount)
-        return compiled.sum_of_gains(statistics.table, discount, statistics.highest[:, None])
+        return compiled.sum_of_gains(statistics.table, self._discount(statistics), statistics.divisors[:, None])
 
     def _discount(self, statistics: RelevanceStatistics) -> Floats:
         return (1.0 - self.p) * np.power(self.p, np.arange(statistics.widest, dtype=np.float64))

@@ -146,7 +146,9 @@ class DCG(Metric):
         if base != 2 and discount not in DISCOUNTS_WITH_BASE:
             raise ValueError(f"base={base:g} has no effect with discount={discount!r}. Omit it.")
         self._set(gain=gain, gain_base=gain_base, discount=discount, base=base)
-        self._register_functions()
+        self._register_name()
+        for option, function in self._functions().items() if self.name is None else ():
+            FUNCTIONS[option].add(self.option_text(option), function, origin_of(function))
 
     def _canonical_gain(self) -> tuple[Gain, float | None]:
         """Return the canonical gain, and the base of a power gain unless it is 1 (linear) or 2 (exponential)."""
@@ -161,13 +163,6 @@ class DCG(Metric):
         if base == np.inf:
             raise ValueError("gain_base must be finite, because otherwise only the highest grade counts.")
         return (CANONICAL_BASES[base], None) if base in CANONICAL_BASES else ("power", base)
-
-    def _register_functions(self) -> None:
-        """Register the metric by its short name, or otherwise its functions by theirs."""
-        self._register_name()
-        if self.name is None:
-            for option, function in self._functions().items():
-                FUNCTIONS[option].add(self.option_text(option), function, origin_of(function))
 
     def _functions(self) -> dict[str, Any]:
         return {option: getattr(self, option) for option in ("gain", "discount") if callable(getattr(self, option))}
