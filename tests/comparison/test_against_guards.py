@@ -322,11 +322,6 @@ class TestNeeded:
         assert candidate.decision == "undecided"
         assert candidate.queries_needed.median == pytest.approx((z * 0.1 / 0.004) ** 2, rel=0.03)
 
-    @pytest.mark.parametrize(("count", "errors"), [(3, 3.4), (5, 3.7), (10, 4.0)])
-    def test_independent_guards_of_equal_size_need_larger_margins(self, count, errors):
-        """P(all t-tests reject) = Φ(Δ − 1.96)^k is 80 %."""
-        assert norm.cdf(errors - norm.ppf(0.975)) ** count == pytest.approx(0.8, abs=0.02)
-
 
 def test_equal_metrics_with_different_margins_are_both_stated():
     """The candidate may lose 0.03, which only the first of two equal metrics tolerates."""

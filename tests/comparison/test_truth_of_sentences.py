@@ -214,27 +214,6 @@ def test_a_search_on_these_queries_recommends_nothing(name, metrics, tmp_path):
     assert "Leading" not in as_text(whole.content.chart.headline)
 
 
-SHORT = {
-    "few queries": (lambda table: table[:12], {}, "12 queries"),
-    "few repeats": (lambda table: repeats_of(table, 3), {}, "3 repeats"),
-    "clusters": (lambda table: table, {"clusters": np.arange(300) // 60}, "5 clusters"),
-}
-
-
-@pytest.mark.parametrize("name", SHORT)
-def test_the_reason_for_a_shortage_by_one_metric(name):
-    change, options, reason = SHORT[name]
-    values, _ = sample_of("bad third model", 0)
-    comparison = gw.Comparison({X: change(values[X])}, list("ABC"), draws=400, **options)
-    chart = comparison.content.chart
-    headline = as_text(chart.headline)
-    assert headline.startswith("No choice yet: ")
-    assert reason in headline
-    assert not any(row.starred for row in chart.rows)
-    both = gw.Comparison({metric: change(table) for metric, table in values.items()}, list("ABC"), draws=400, **options)
-    assert as_text(both.content.chart.headline) == headline
-
-
 def test_one_metric_with_bounds_by_betting():
     """The pair of metrics X and X has the same bounds at the level of one, because both share it."""
     values, _ = sample_of("bad third model", 0)
@@ -245,27 +224,6 @@ def test_one_metric_with_bounds_by_betting():
     both = gw.Comparison({X: values[X], Y: values[X]}, list("ABC"), alpha=0.1, **options)
     for model, upper in both.verdict.regrets_upper[X].items():
         assert rows[model].worst == pytest.approx(upper)
-
-
-def test_an_earlier_look_decides():
-    rng = np.random.default_rng(0)
-    old = rng.uniform(0.3, 0.6, 400)
-    new = old + np.r_[rng.normal(0.05, 0.05, 200), rng.normal(-0.06, 0.05, 200)]
-    first, whole = (
-        gw.Comparison({X: table, Y: table}, ["old", "new"], draws=400)
-        for table in (np.stack([old, new], axis=1)[:200], np.stack([old, new], axis=1))
-    )
-    looks = (200, 400, 800)
-    record = first.against("old", 0.02, looks=looks)
-    assert record.decisions == {"new": "ship"}
-    again = whole.against("old", 0.02, looks=looks, earlier=record.to_dict())
-    assert (again.decisions, again.candidates[0].decision) == (record.decisions, "undecided")
-    assert again.frame()["decision"].to_dict() == record.decisions
-    assert again.sentence("new").startswith("An earlier look has decided: ship new. The first decision counts. The ")
-    assert "next look" not in again.sentence("new") + again.text
-    page = whole.to_markdown(baseline=again)
-    assert page.startswith("### An earlier look has decided: ship new. The first decision counts.")
-    assert re.search(r"\| ★ new \|.*\| \*\*ship\*\* \|", page.replace("**★ new**", "★ new"))
 
 
 def repeats_of(table, number):

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.comparison.populations import panel_of
 
 import gainwise as gw
 from gainwise.evaluation.explain import distinct_numbers
@@ -126,14 +125,6 @@ def test_one_model_and_equal_models_have_no_change_along_the_gain():
     assert alone.text.endswith("A is the only model.")
     assert (same.regret == 0).all()
     assert set(same.best_sets.values()) == {("A", "B")}
-
-
-def test_models_with_bad_repeats_are_quoted():
-    values, partial = np.ones((40, 3)), np.ones((40, 3))
-    partial[5, 0] = np.nan
-    for second in (partial, values[:30], values[None]):
-        with pytest.raises(ValueError, match="'B'"):
-            panel_of({"x": [values, second]}, ["A", "B"])
 
 
 def test_attribution_names_close_labels_exactly_and_counts_queries_left_out():

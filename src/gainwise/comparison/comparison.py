@@ -59,7 +59,7 @@ from .ranked_models import Rankings, validate_model, validate_pair
 from .segments import Segments, compute_segments
 from .sensitivity import Sensitivity, compute_sensitivity
 from .single_queries import build_ranking, find_contradictory_queries, find_losses, find_query
-from .verdict import Settings, Verdict, bet_on_models, describe_few_repeats
+from .verdict import Settings, Verdict
 
 if TYPE_CHECKING:
     from ..report.content import Content
@@ -385,10 +385,19 @@ class Comparison:
         """Number of pairs of models."""
         return math.comb(len(self.models), 2)
 
-    @cached_property
+    @property
     def verdict(self) -> Verdict:
         """Whether the two primary metrics disagree about the best model, and the model that is safe under both."""
-        verdict = Verdict.from_sample(self._sample, self._require_two_metrics(), self.settings.margin)
+        self._require_two_metrics()
+        return self._standing
+
+    @cached_property
+    def _standing(self) -> Verdict:
+        """The verdict, or that on the only metric for reports, with the models in their own order."""
+        verdict = Verdict.from_sample(self._sample, self._deciding, self.settings.margin)
+        if self.primary is None:
+            possible = tuple(model for model in self.models if model in verdict.common_best)
+            verdict = replace(verdict, models=self.models, common_best=possible)
         flags = [*find_equal_label_flags(self._equal_queries, self.counts.any), *verdict.flags]
         primary = [self.definitions[name] for name in verdict.metrics if name in self.definitions]
         flags += find_unit_flags(primary, self._sample.ranges)
@@ -408,35 +417,6 @@ class Comparison:
         if self.rankings is None:
             return {}
         return self.rankings.compute_chance(self.definitions, self._weights)
-
-    @cached_property
-    def _single_standings(self) -> pd.DataFrame:
-        """The standings of the only metric by model, with the bounds that decide."""
-        table, sample = self.standings.set_index("model").loc[list(self.models)], self._sample
-        if sample.bounds == "betting":
-            evidence = bet_on_models(sample, self.metrics, self.settings.alpha)
-            columns = {
-                "regret_lower": evidence.lower,
-                "regret_upper": evidence.upper,
-                "may_be_best": evidence.may_be_best,
-            }
-            for name, (row,) in columns.items():
-                table[name] = pd.Series(row, list(sample.panel.models))
-        table.loc[table["may_be_best"], "regret_lower"] = 0.0
-        return table
-
-    @property
-    def _single_shortage(self) -> str:
-        """Sentence about why nothing can be decided by the only metric, or an empty text."""
-        panel, estimated, _ = self._sample.joint(self.metrics)
-        if self._sample.bounds == "betting":
-            return ""
-        return estimated.shortage or describe_few_repeats(panel.evidence["repeats"])
-
-    @property
-    def _are_identical(self) -> bool:
-        """Whether all models have the same values on every query under the only metric."""
-        return not self._sample.joint(self.metrics).estimated.wins.any()
 
     @property
     def _has_no_evidence(self) -> bool:

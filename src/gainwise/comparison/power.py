@@ -492,7 +492,7 @@ class _Planner:
         means of repeats.
         """
         components, pair, (k, j) = self.components, list(self.pair), self.pair
-        query = components.query.reshape(components.metrics, components.models, components.metrics, components.models)
+        query = components.query
         of_query = query[:, k, :, k] + query[:, j, :, j] - query[:, k, :, j] - query[:, j, :, k]
         interactions = components.query_repeat[pair]
         by_model = (components.repeat[pair] + interactions / queries) / repeats
@@ -519,8 +519,8 @@ class ComponentCovariances:
 
     Attributes
     ----------
-    query : ndarray, shape (metrics * M, metrics * M)
-        Covariance of the values of a query averaged over repeats, metrics side by side.
+    query : ndarray, shape (metrics, M, metrics, M)
+        Covariance of the values of a query averaged over repeats.
     repeat, query_repeat : ndarray, shape (M, metrics, metrics)
         Covariance of each model.
     """
@@ -546,9 +546,9 @@ class ComponentCovariances:
 
     def find_deviations(self, row: int, k: int, j: int) -> dict[str, float]:
         """Return the standard deviations of the difference of two models by source."""
-        first, second = (row * self.models + place for place in (k, j))
+        query = self.query[row, :, row]
         variances = {
-            "query": self.query[first, first] + self.query[second, second] - 2 * self.query[first, second],
+            "query": query[k, k] + query[j, j] - 2 * query[k, j],
             "repeat": self.repeat[k, row, row] + self.repeat[j, row, row],
             "query_repeat": self.query_repeat[k, row, row] + self.query_repeat[j, row, row],
         }
@@ -561,9 +561,8 @@ def build_covariances(
     """Return equal components for all models, from the arguments of `gainwise.plan`."""
     mixed = np.array([[1.0, correlation], [correlation, 1.0]])
     alike = np.broadcast_to(mixed, (models, 2, 2))
-    return ComponentCovariances(
-        np.kron(mixed, np.eye(models)) * query**2 / 2, alike * repeat**2, alike * query_repeat**2
-    )
+    by_query = (np.kron(mixed, np.eye(models)) * query**2 / 2).reshape(2, models, 2, models)
+    return ComponentCovariances(by_query, alike * repeat**2, alike * query_repeat**2)
 
 
 def estimate_covariances(joint: JointEstimate) -> ComponentCovariances:
@@ -585,7 +584,7 @@ def estimate_covariances(joint: JointEstimate) -> ComponentCovariances:
             repeat[k] = _remove_negative_variances(np.cov(compute_repeat_means(panel, k)) - both[k] / queries)
     covariance = queries * estimated.root.T @ estimated.root
     query = _remove_negative_variances(covariance - shared.reshape(covariance.shape))
-    return ComponentCovariances(query, repeat, both)
+    return ComponentCovariances(query.reshape(shared.shape), repeat, both)
 
 
 def _remove_negative_variances(matrix: Floats) -> Floats:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
@@ -27,12 +27,13 @@ from .._common.text import (
 )
 from .._common.typing import Bools, Floats
 from .bounds import BoundKind, bound_mean, find_p_value, order_queries
-from .choice import Choice, label_metrics
-from .estimates import VarianceComponents, estimate_variance_components
+from .choice import MetricLabel, format_choice, label_metrics, name_family
+from .estimates import Estimate, VarianceComponents, estimate_variance_components
 from .flags import NO_EVIDENCE_FLAG, Flag, UnjudgedDocuments, find_flags, find_left_out_flags
 from .inference import (
     MAX_MODELS,
     MAX_STEPS,
+    BootstrapDraws,
     JointEstimate,
     Sample,
     bound_regrets_from_above,
@@ -40,6 +41,9 @@ from .inference import (
     two_step_test,
 )
 from .panel import FEW_REPEATS, Vary
+
+MAX_NAMED = 3
+"""Models that may be best and are named. More are counted, and the chart shows them."""
 
 Kind: TypeAlias = Literal["genuine", "agree", "immaterial", "unresolved"]
 
@@ -206,19 +210,20 @@ class Verdict(Settings, Scope, TextResult):
     variance: dict[str, VarianceComponents] = field(default_factory=dict)
 
     @classmethod
-    def from_sample(cls, sample: Sample, names: tuple[str, str], margin: float) -> Verdict:
-        """Compute a verdict from a validated sample."""
+    def from_sample(cls, sample: Sample, names: tuple[str, ...], margin: float) -> Verdict:
+        """Compute a verdict from a validated sample. Reports of a single metric use the verdict on that metric."""
         alpha, counts = sample.alpha, sample.panel.counts(names)
         joint = sample.joint(names)
         panel, estimated, bootstrap = joint
-        betting = sample.bounds == "betting"
+        betting, is_single = sample.bounds == "betting", len(names) == 1
         evidence = bet_on_models(sample, names, alpha) if betting else test_models(joint, alpha)
         models = np.array(panel.models, dtype=object)
         winner = estimated.tied.argmax(axis=1)
         is_enough = estimated.repeats is None or estimated.repeats.are_enough
         worst = np.maximum(0.0, estimated.difference.max(axis=2)).max(axis=0)
-        risk = evidence.upper.max(axis=0) if np.isfinite(evidence.upper).all() else worst
+        risk = evidence.upper.max(axis=0) if is_single or np.isfinite(evidence.upper).all() else worst
         safe = int(np.argmax(risk <= risk.min() + estimated.tolerance.max()))
+        safe = int(winner[0]) if is_single and risk[winner[0]] == risk.min() else safe
         within = bool((evidence.upper[:, winner] <= margin).all())
 
         def by_model(table: Any) -> PerModel:
@@ -229,7 +234,7 @@ class Verdict(Settings, Scope, TextResult):
             kind=_find_kind(evidence, within and is_enough),
             material=evidence.price_lower > margin,
             within_margin=within,
-            metrics=names,
+            metrics=cast("tuple[str, str]", names),
             models=panel.models,
             queries=panel.queries,
             left_out=counts.left_out,
@@ -247,7 +252,7 @@ class Verdict(Settings, Scope, TextResult):
             regrets_lower=by_model(evidence.lower),
             regrets_upper=by_model(evidence.upper),
             detectable=math.inf
-            if betting
+            if betting or is_single
             else estimate_detectable_difference(bootstrap, alpha, evidence.common_best, winner),
             flags=(*find_left_out_flags(counts), *find_flags(panel, estimated, alpha)),
             bounds=sample.bounds,
@@ -266,15 +271,19 @@ class Verdict(Settings, Scope, TextResult):
     @cached_property
     def metrics_coincide(self) -> bool:
         """Whether both metrics have the same values, as both NDCGs have with labels 0 and 1."""
-        first, second = self.metrics
+        first, *others = self.metrics
         tables = (self.means, self.regrets, self.regrets_upper)
-        pairs = ((table[first][model], table[second][model]) for table in tables for model in self.models)
-        return all(math.isclose(*pair, rel_tol=1e-9, abs_tol=1e-12) for pair in pairs)
+        pairs = [
+            (table[first][model], table[name][model]) for table in tables for name in others for model in self.models
+        ]
+        return bool(pairs) and all(math.isclose(*pair, rel_tol=1e-9, abs_tol=1e-12) for pair in pairs)
 
     @property
     def unit(self) -> str:
         """What is compared: "run" for TREC runs, "configuration" if every model is one, otherwise "model"."""
-        return name_unit(self.repeats) if self.unjudged is None else "run"
+        if self.unjudged is not None:
+            return "run"
+        return "configuration" if self.repeats and all(self.repeats.values()) else "model"
 
     @property
     def are_identical(self) -> bool:
@@ -356,6 +365,8 @@ class Evidence(NamedTuple):
 def test_models(joint: JointEstimate, alpha: float) -> Evidence:
     """Test which models may be best, and bound the regrets."""
     _, estimated, bootstrap = joint
+    if len(estimated.mean) == 1:
+        return _test_single_metric(estimated, bootstrap, alpha)
     both = two_step_test(estimated, bootstrap, alpha)
     # Either of two tied models may have the higher mean, so the error of naming one is twice that of a single test.
     single = [two_step_test(estimated, bootstrap, alpha / 2, rows=[row]) for row in (0, 1)]
@@ -370,6 +381,15 @@ def test_models(joint: JointEstimate, alpha: float) -> Evidence:
         upper=bound_regrets_from_above(bootstrap, alpha),
         price_lower=float(both.bound_regrets().min()) if not both.not_rejected.any() else 0.0,
     )
+
+
+def _test_single_metric(estimated: Estimate, bootstrap: BootstrapDraws, alpha: float) -> Evidence:
+    """Test which models may be best under a single metric. Its regrets have the bounds of `Comparison.standings`."""
+    (bounds,) = bootstrap.bound_pairs(alpha)
+    test = two_step_test(estimated, bootstrap, alpha / 2)
+    lower = np.where(test.not_rejected, 0.0, np.maximum(0.0, bounds.max(axis=1)))[None]
+    upper = np.clip(-bounds.min(axis=0), 0.0, estimated.widths[0])[None]
+    return Evidence(test.p_value, test.not_rejected, test.not_rejected[None], lower, upper, 0.0)
 
 
 def bet_on_models(sample: Sample, names: tuple[str, ...], alpha: float) -> Evidence:
@@ -405,14 +425,239 @@ def _find_kind(evidence: Evidence, within: bool) -> Kind:
     """
     if not evidence.common_best.any():
         return "genuine"
-    if evidence.may_be_best[0].sum() == 1 and np.array_equal(*evidence.may_be_best):
+    if evidence.may_be_best[0].sum() == 1 and (evidence.may_be_best == evidence.may_be_best[0]).all():
         return "agree"
     return "immaterial" if within else "unresolved"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Sentences about the model to choose. The regret of a model is its larger one under the metrics.
+
+    `names` are the names of the models for sentences.
+    """
+
+    verdict: Verdict
+    names: Mapping[str, str]
+
+    @property
+    def best(self) -> str | None:
+        """Model that is better than every other one under every metric, at level `alpha`."""
+        return self.verdict.winners[self.verdict.metrics[0]] if self.verdict.kind == "agree" else None
+
+    @cached_property
+    def obstacle(self) -> str:
+        """Sentence about why no model is recommended whatever the bounds are, or an empty text."""
+        return self.verdict.describe_obstacle(self.names)
+
+    @cached_property
+    def labels(self) -> tuple[MetricLabel, ...]:
+        """Names of the metrics for sentences, of one if all have the same values."""
+        labels = label_metrics(self.verdict.metrics)
+        return labels[:1] if self.verdict.metrics_coincide else labels
+
+    @property
+    def level(self) -> str:
+        """Confidence of the bounds."""
+        return format_confidence(self.verdict.alpha)
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether the regret of the safe choice has an upper bound."""
+        return math.isfinite(self.verdict.safe_regret_upper)
+
+    @property
+    def is_within_margin(self) -> bool:
+        """Whether the safe choice is within the margin of the best."""
+        return self.is_bounded and self.verdict.safe_regret_upper <= self.verdict.margin
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether the bounds recommend no model, although nothing else prevents a recommendation."""
+        excludes_some = len(self.verdict.common_best) < len(self.verdict.models)
+        is_narrowed = self.is_bounded and not self.verdict.margin and excludes_some
+        return not self.obstacle and self.best is None and not self.is_within_margin and not is_narrowed
+
+    @property
+    def under(self) -> str:
+        """The two metrics after a blank, such as " by linear and by exponential gain". Empty for a single number."""
+        return f" by {self.labels[0].short} and by {self.labels[1].long}" if len(self.labels) > 1 else ""
+
+    @property
+    def details(self) -> str:
+        """The confidence of a bound, after the two metrics if the bound does not name them."""
+        return f"{f',{self.under}' if self.under and self.has_one_measure else ''} ({self.level})"
+
+    @property
+    def has_one_measure(self) -> bool:
+        """Whether the two metrics are variants of one measure. Otherwise their units may differ."""
+        return self.labels[0].long != self.labels[0].name
+
+    def _join_bounds(self, bounds: Mapping[str, float], *, up: bool) -> str:
+        """Return bounds with their measures: the weaker one of two variants, otherwise one bound for each metric."""
+        if self.has_one_measure:
+            weaker = (max if up else min)(bounds, key=bounds.__getitem__)
+            share = self._format_share(bounds) if up else ""
+            return f"{round_bound(bounds[weaker], up=up)} {name_family(weaker)}{share}"
+        parts = []
+        for label in self.labels:
+            share = self._format_share({label.name: bounds[label.name]}) if up else ""
+            parts.append(f"{round_bound(bounds[label.name], up=up)} {printable(label.name)}{share}")
+        return " and ".join(parts)
+
+    def _format_share(self, bounds: Mapping[str, float]) -> str:
+        """Return the largest share that upper bounds have of the best mean after a blank, or an empty text."""
+        best = {metric: means[self.verdict.winners[metric]] for metric, means in self.verdict.means.items()}
+        if self.verdict.lower_is_better or min(best[metric] for metric in bounds) <= 0:
+            return ""
+        percent = max(100 * bound / best[metric] for metric, bound in bounds.items())
+        if percent >= 50:  # Larger shares are not informative, and look like the confidence that follows.
+            return ""
+        places = 1 if percent < 10 else 0
+        return f" ({math.ceil(percent * 10**places - 1e-6) / 10**places:.{places}f} %)"
+
+    def format_bound(self, model: str) -> str:
+        """Return the upper bounds of the regrets of a model, with the measures and the shares of the best means."""
+        upper = self.verdict.regrets_upper
+        return self._join_bounds({metric: bounds[model] for metric, bounds in upper.items()}, up=True)
+
+    def _describe_worst(self, model: str) -> str:
+        """Return "at worst" and the upper bound of the larger regret of a model, or "not" if it is 0."""
+        has_regret = any(bounds[model] for bounds in self.verdict.regrets_upper.values())
+        return f"{f'at worst {self.format_bound(model)}' if has_regret else 'not'} behind the best"
+
+    def describe(self) -> str:
+        """Return the model to choose or the safest one, if the queries do not show that the metrics disagree."""
+        verdict, total, possible = self.verdict, len(self.verdict.models), self.verdict.common_best
+        if self.obstacle:
+            return f"No choice yet: {self.obstacle}"
+        if self.best is not None:
+            return self._describe_best(self.best)
+        safe, name = verdict.safe_choice, self.names[verdict.safe_choice]
+        if self.is_within_margin:
+            margin = f", within the margin of {format_exact(verdict.margin)}" if verdict.margin else ""
+            return f"{format_choice('Choose', name)}: {self._describe_worst(safe)} of {total}{self.details}{margin}."
+        if not self.is_undecided:
+            return f"Safest of {total}: {styled('b n', name)}, {self._describe_worst(safe)}{self.details}."
+        subject = f"{len(possible)} of {total} {verdict.unit}s"
+        if len(possible) == 1:
+            subject = f"only {styled('b n', self.names[possible[0]])}"
+        text = f"No choice yet: {subject} may be best{self.under}."
+        if not self.is_bounded:
+            return text
+        margin = f", more than the margin of {format_exact(verdict.margin)}" if verdict.margin else ""
+        start = "It" if possible == (safe,) else f"{styled('b n', name)}, the safest,"
+        return f"{text} {start} may be up to {self.format_bound(safe)} behind ({self.level}){margin}."
+
+    def _describe_best(self, best: str) -> str:
+        """Return by how much a model is better than all others.
+
+        This is below the bound of the next model, which is valid at half the level. The other half is the probability
+        that the best model is rejected.
+        """
+        others, name = [model for model in self.verdict.models if model != best], styled("b n", self.names[best])
+        rest = f"the {len(others)} others" if len(others) > 1 else styled("n", self.names[others[0]])
+        subject = f"Run {name}" if self.verdict.unit == "run" else name
+        under = self.under if self.has_one_measure else ""
+        leads = {metric: min(map(lower.__getitem__, others)) for metric, lower in self.verdict.regrets_lower.items()}
+        return (
+            f"{subject} is better than {rest}{under} ({self.level}): by at least {self._join_bounds(leads, up=False)}."
+        )
+
+    def describe_possible(self, selected: str | None, detectable: str = "", evidence: str = "queries") -> Iterator[str]:
+        """Yield the models that may be best, and what to do if there are several.
+
+        They are not repeated if the first sentence has stated them. `detectable` is a sentence about small differences.
+        """
+        possible, unit = self.verdict.common_best, self.verdict.unit
+        number, is_stated = len(possible), self.is_undecided and selected is None
+        subject = join_names([styled("n", self.names[model]) for model in possible], word="or")
+        if number > MAX_NAMED:
+            subject = f"{number} of {len(self.verdict.models)} {unit}s"
+        if not is_stated or 1 < number <= MAX_NAMED:
+            both = " by both metrics" if self.under else ""
+            yield f"{'Only ' if number == 1 else ''}{subject} may be best{both}."
+        if number > 1:
+            yield from filter(None, [detectable])
+            yield styled("b", f"Add {evidence}, not {unit}s.")
+
+    def describe_identical(self) -> str:
+        """Return that all models have the same values, and the difference that remains possible."""
+        subject = join_names([styled("n", self.names[model]) for model in self.verdict.models])
+        text = f"{subject} have the same values on all {self.verdict.queries:,} queries."
+        bound = self.format_bound(self.verdict.safe_choice) if self.is_bounded else ""
+        return f"{text} A difference up to {bound} remains possible." if bound else text
+
+    def describe_search(self) -> str:
+        """Return the models with the best means, after a search on these queries.
+
+        The bounds do not include candidates that are not compared, so no model is recommended.
+        """
+        leaders = [styled("b n", self.names[self.verdict.winners[label.name]]) for label in self.labels]
+        text = leaders[0]
+        if len(set(leaders)) > 1:
+            text = " and ".join(f"{leader} by {label.long}" for leader, label in zip(leaders, self.labels, strict=True))
+        return (
+            f"Leading on the validation set: {text}, selected here from {self.verdict.searched:,} candidates. "
+            "Confirm the choice on a test set."
+        )
+
+    def describe_uncovered(self, searched: int) -> str:
+        """Return how many candidates of a search the bounds do not cover."""
+        rest = searched - len(self.verdict.models)
+        return f"The bounds do not cover the search, because {rest:,} of its candidates are not compared."
+
+    def describe_compromise(self) -> str:
+        """Return the safe choice of two metrics that disagree after a blank, or an empty text without a bound."""
+        if not self.is_bounded:
+            return ""
+        safe, either = self.verdict.safe_choice, " by either" if self.has_one_measure else ""
+        return f" Compromise: {styled('b n', self.names[safe])}, {self._describe_worst(safe)}{either} ({self.level})."
+
+    def describe_selected(self, selected: str, searched: int | None = None) -> str:
+        """Return whether the test set confirms a model that a validation set selected from `searched` candidates."""
+        among = "" if searched is None else f" from {searched:,} candidates"
+        name, total = styled("b n", self.names[selected]), len(self.verdict.models)
+        behind = {metric: lower[selected] for metric, lower in self.verdict.regrets_lower.items()}
+        farthest = max(label_metrics(self.verdict.metrics), key=lambda label: behind[label.name])
+        if behind[farthest.name]:
+            by = f" by {farthest.long}" if self.under else ""
+            return (
+                f"The test set rules out {name}, which the validation set selected{among}: it is at least "
+                f"{round_bound(behind[farthest.name], up=False)} behind the best{by} ({self.level})."
+            )
+        choice = f"{format_choice('Choose', self.names[selected])}, selected on the validation set{among}"
+        if selected == self.best:
+            return f"{choice}: it is also the best of {total} on the test set{self.details}."
+        bound, joint = max(bounds[selected] for bounds in self.verdict.regrets_upper.values()), ": "
+        if bound > self.verdict.margin:
+            choice, joint = f"Selected on the validation set{among}: {name}", ", "
+        if not math.isfinite(bound):
+            return f"{choice}. The test set does not bound its distance from the best."
+        return f"{choice}{joint}{self._describe_worst(selected)} of {total} on the test set{self.details}."
+
+    def describe_disagreement(self, selected: str | None) -> Iterator[str]:
+        """Yield what to do if the validation set and the test set choose different models."""
+        if selected is not None and self.obstacle:
+            yield f"Selected on the validation set: {styled('n', self.names[selected])}."
+            return
+        if selected is None or selected == self.verdict.safe_choice:
+            return
+        favored = styled("n", self.names[self.verdict.safe_choice])
+        yield f"The test set favors {favored}."
+        if self.best == self.verdict.safe_choice:
+            yield f"{favored} is better than every other {self.verdict.unit} ({self.level})."
+        if any(lower[selected] > 0 for lower in self.verdict.regrets_lower.values()):
+            yield "To choose by the test set, confirm the choice on a new one."
+            yield "A larger validation set or folds select more reliably."
 
 
 def format_question(verdict: Verdict) -> str:
     """Return the question that the headline answers, with the size of the sample."""
     number, unit = len(verdict.models), verdict.unit
+    if len(verdict.metrics) == 1:
+        size = f"{pluralize(number, unit)}, {pluralize(verdict.queries, 'query')}"
+        return f"Which {unit} is best under {verdict.metrics[0]}? {size}."
     question = f"Which of {number} {unit}s is {'better' if number == 2 else 'best'}?"
     question = question if number > 1 else f"How good is this {unit}?"
     return f"{question} {format_sample_size(verdict.queries, verdict.clusters)}, {style_metrics(verdict.metrics)}."
@@ -426,13 +671,14 @@ def format_headline(
     `names` are the names of models for sentences. A model that was selected on a validation set is the choice, unless
     the test set rules it out. `searched` is the number of candidates of that selection.
     """
-    unit, choice = verdict.unit, _build_choice(verdict, names)
+    unit, choice = verdict.unit, Choice(verdict, names)
     if len(verdict.models) == 1:
         return f"One {unit}: add a second one to compare it with."
     if NO_EVIDENCE_FLAG in verdict.flags:
-        return describe_no_evidence(unit)
-    if verdict.searched is not None and not verdict.shortage:
-        return choice.describe_search(verdict.winners, verdict.searched)
+        return f"These queries cannot distinguish {unit}s: each has one document or equal labels."
+    is_first = verdict.shortage if len(verdict.metrics) > 1 else choice.obstacle
+    if verdict.searched is not None and not is_first:
+        return choice.describe_search()
     if choice.obstacle:
         return choice.describe()
     if selected is not None:
@@ -440,32 +686,8 @@ def format_headline(
     if verdict.kind == "genuine":
         return f"{_describe_conflict(verdict, names)}{choice.describe_compromise()}"
     if verdict.are_identical and verdict.kind != "agree":
-        return choice.describe_identical(verdict.queries)
+        return choice.describe_identical()
     return choice.describe()
-
-
-def describe_no_evidence(unit: str) -> str:
-    """Return that no query can distinguish two rankings."""
-    return f"These queries cannot distinguish {unit}s: each has one document or equal labels."
-
-
-def _build_choice(verdict: Verdict, names: Mapping[str, str]) -> Choice:
-    """Return the bounds of both metrics of a verdict."""
-    return Choice(
-        names={model: names[model] for model in verdict.models},
-        possible=verdict.common_best,
-        lower=verdict.regrets_lower,
-        upper=verdict.regrets_upper,
-        best_mean={metric: verdict.means[metric][verdict.winners[metric]] for metric in verdict.metrics},
-        safe=verdict.safe_choice,
-        margin=verdict.margin,
-        alpha=verdict.alpha,
-        best=verdict.winners[verdict.metrics[0]] if verdict.kind == "agree" else None,
-        unit=verdict.unit,
-        merged=verdict.metrics_coincide,
-        have_shares=not verdict.lower_is_better,
-        obstacle=verdict.describe_obstacle(names),
-    )
 
 
 def _describe_conflict(verdict: Verdict, names: Mapping[str, str]) -> str:
@@ -505,7 +727,9 @@ def format_advice(verdict: Verdict, names: Mapping[str, str], selected: str | No
         return ""
     if NO_EVIDENCE_FLAG in verdict.flags:
         return "Check the query ids and the labels."
-    choice = _build_choice(verdict, names)
+    choice = Choice(verdict, names)
+    if len(verdict.metrics) == 1:
+        return " ".join(_describe_single(verdict, choice, selected))
     if verdict.shortage:
         extreme, winners = "Best" if verdict.lower_is_better else "Highest", dict.fromkeys(verdict.winners.values())
         parts = [f"{extreme} mean in this sample: {join_names([styled('n', names[model]) for model in winners])}."]
@@ -521,6 +745,15 @@ def format_advice(verdict: Verdict, names: Mapping[str, str], selected: str | No
     if verdict.metrics_coincide:
         parts.append("Both metrics have the same values on these data.")
     return " ".join(parts)
+
+
+def _describe_single(verdict: Verdict, choice: Choice, selected: str | None) -> Iterator[str]:
+    """Yield sentences about the models that may be best under a single metric."""
+    if verdict.searched is not None and not choice.obstacle:
+        yield choice.describe_uncovered(verdict.searched)
+    elif choice.obstacle or choice.best is not None or selected is not None or not verdict.are_identical:
+        yield from choice.describe_disagreement(selected)
+        yield from choice.describe_possible(selected) if choice.best is None and not choice.obstacle else ()
 
 
 def _describe_kind(verdict: Verdict, choice: Choice, selected: str | None) -> Iterator[str]:
@@ -641,11 +874,6 @@ def describe_few_repeats(repeats: Mapping[str, int]) -> str:
         f"{join_names(few)} {verb} {join_names(list(map(str, numbers)), word='or')} repeats. Statements about several "
         f"models require {FEW_REPEATS}."
     )
-
-
-def name_unit(repeats: Mapping[str, int]) -> str:
-    """Return "configuration" if every model is a training configuration, otherwise "model"."""
-    return "configuration" if repeats and all(repeats.values()) else "model"
 
 
 def format_sample_size(queries: int, clusters: int | None) -> str:

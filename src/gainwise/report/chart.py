@@ -12,7 +12,6 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .._common.lazy import pandas as pd
 from .._common.text import (
     MINUS,
     format_confidence,
@@ -22,19 +21,16 @@ from .._common.text import (
     format_mean,
     format_size,
     join_names,
-    pluralize,
     printable,
     round_bound,
     styled,
 )
 from ..comparison.baseline import describe_replacement, rank_candidates
-from ..comparison.choice import Choice, label_metrics, name_family
+from ..comparison.choice import label_metrics, name_family
 from ..comparison.verdict import (
-    describe_no_evidence,
     format_advice,
     format_headline,
     format_question,
-    name_unit,
 )
 
 if TYPE_CHECKING:
@@ -43,7 +39,6 @@ if TYPE_CHECKING:
     from .._common.names import Names
     from ..comparison.baseline import BaselineComparison, CandidateDecision
     from ..comparison.choice import MetricLabel
-    from ..comparison.comparison import Comparison
     from ..comparison.verdict import Verdict
 
 STAR = "\N{BLACK STAR}"
@@ -296,87 +291,19 @@ def build_verdict_chart(
         return chart
     tables = {}
     for metric in metrics:
-        columns = [values[metric] for values in (verdict.regrets, verdict.regrets_lower, verdict.regrets_upper)]
-        columns.append(verdict.means[metric])
+        regrets, means = verdict.regrets[metric], verdict.means[metric]
+        lower, upper = verdict.regrets_lower[metric], verdict.regrets_upper[metric]
         possible = {*verdict.best_sets[metric], *verdict.common_best}
         tables[metric] = [
-            Gap(model, *(values[model] for values in columns), model in possible) for model in verdict.models
+            Gap(model, regrets[model], lower[model], upper[model], means[model], model in possible)
+            for model in verdict.models
         ]
     remarks: dict[str, list[str]] = {}
-    for flag in verdict.flags:
+    for flag in verdict.flags if len(verdict.metrics) > 1 else ():
         for model in flag.models if len(flag.models) < len(verdict.models) else ():
             remarks.setdefault(model, []).append(names.rewrite(flag.message))
     rows = _build_gap_rows(tables, selected or verdict.named_choice, remarks)
     return replace(chart, rows=rows, remarks=(_describe_means(rows, chart.series, names),))
-
-
-def build_metric_chart(comparison: Comparison, names: Names) -> Chart:
-    """Return the chart of a comparison under a single metric."""
-    (metric,), total, selected = comparison.metrics, len(comparison.models), comparison.selected
-    standings = comparison._single_standings
-    choice = _build_metric_choice(comparison, standings, names)
-    columns = standings[["regret", "regret_lower", "regret_upper", "mean", "may_be_best"]]
-    tables = {metric: list(map(Gap._make, columns.itertuples(name=None)))}
-    headline, advice, starred = _decide(comparison, choice)
-    rows = _build_gap_rows(tables, selected or starred) if total > 1 else ()
-    series = _build_series((metric,), comparison.lower_is_better, merged=False)
-    size = f"{pluralize(total, choice.unit)}, {pluralize(comparison.counts.any, 'query')}"
-    return Chart(
-        question=f"Which {choice.unit} is best under {metric}? {size}.",
-        headline=headline,
-        advice=advice,
-        names=names,
-        series=series,
-        rows=rows,
-        level=format_confidence(choice.alpha),
-        margin=choice.margin,
-        remarks=(_describe_means(rows, series, names),) if rows else (),
-    )
-
-
-def _build_metric_choice(comparison: Comparison, standings: pd.DataFrame, names: Names) -> Choice:
-    """Return the bounds of a single metric."""
-    (metric,), winner = comparison.metrics, comparison.winners[comparison.metrics[0]]
-    labels, unjudged = {model: names.labels[model] for model in comparison.models}, comparison.unjudged
-    possible = standings.index[standings["may_be_best"]].tolist()
-    lower, upper = ({str(k): float(v) for k, v in standings[f"regret_{end}"].items()} for end in ("lower", "upper"))
-    obstacle = comparison._single_shortage
-    if unjudged is not None and not obstacle:
-        obstacle = unjudged.describe_obstacle(comparison.winners, comparison.lower_is_better, labels)
-    return Choice(
-        names=labels,
-        possible=possible,
-        lower={metric: lower},
-        upper={metric: upper},
-        best_mean={metric: float(standings["mean"][winner])},
-        safe=min((winner, *comparison.models), key=upper.__getitem__),
-        margin=comparison.settings.margin,
-        alpha=comparison.settings.alpha,
-        best=winner if len(possible) == 1 else None,
-        unit=name_unit(comparison._sample.panel.evidence["repeats"]) if unjudged is None else "run",
-        have_shares=not comparison.lower_is_better,
-        obstacle=obstacle,
-    )
-
-
-def _decide(comparison: Comparison, choice: Choice) -> tuple[str, str, str | None]:
-    """Return headline, advice and the named choice of a single metric."""
-    selected, searched = comparison.selected, comparison.searched
-    if len(comparison.models) == 1:
-        return f"One {choice.unit}: add a second one to compare it with.", "", None
-    if comparison._has_no_evidence:
-        return describe_no_evidence(choice.unit), "Check the query ids and the labels.", None
-    if choice.obstacle:
-        return choice.describe(), " ".join(choice.describe_disagreement(selected)), None
-    if searched is not None and comparison._is_searched_here:
-        return choice.describe_search(comparison.winners, searched), choice.describe_uncovered(searched), None
-    possible = choice.describe_possible(selected) if choice.best is None else ()
-    advice = " ".join([*choice.describe_disagreement(selected), *possible])
-    if selected is not None:
-        return choice.describe_selected(selected, searched), advice, selected
-    if comparison._are_identical and choice.best is None:
-        return choice.describe_identical(comparison.counts.any), "", None
-    return choice.describe(), advice, choice.safe if choice.is_bounded or choice.best else None
 
 
 def build_baseline_chart(

@@ -23,7 +23,7 @@ from ..comparison.estimates import MIN_QUERIES
 from ..comparison.ranked_models import select_sums
 from ..comparison.sensitivity import MIN_MODELS
 from ..comparison.single_queries import compute_preferences, find_losses, find_ranked_places
-from .chart import add_repeats, build_baseline_chart, build_metric_chart, build_verdict_chart, scale_by_margins
+from .chart import add_repeats, build_baseline_chart, build_verdict_chart, scale_by_margins
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
@@ -108,9 +108,7 @@ class Content:
     def standing(self) -> Chart:
         """The chart of all models without a baseline."""
         comparison = self.comparison
-        if comparison.primary is None:
-            return build_metric_chart(comparison, self.names)
-        return build_verdict_chart(comparison.verdict, self.names, comparison.selected, comparison.searched)
+        return build_verdict_chart(comparison._standing, self.names, comparison.selected, comparison.searched)
 
     @property
     def merged(self) -> bool:
