@@ -99,5 +99,8 @@ def test_metrics_without_a_chance_level():
     assert list(gw.compare(models, judgments, [FIRST, "map"]).chance) == ["map"]
     only = gw.evaluate(FIRST, judgments, models["A"])
     assert (only.chance, only.text) == ({}, str(only))
+    found = gw.evaluate("map@3", judgments, models["A"], convention="torchmetrics")  # never averaged over ties
+    assert (found.chance, found.text) == ({}, str(found))
+    assert gw.compare(models, judgments, found.metrics).chance == {}
     values = np.random.default_rng(0).random((40, 2))
     assert gw.Comparison({"map": values, "mrr": values}, ["A", "B"]).chance == {}

@@ -18,7 +18,9 @@ class _Module:
         self._name = name
 
     def __getattr__(self, attribute: str) -> Any:
-        return getattr(import_module(self._name), attribute)
+        value = getattr(import_module(self._name), attribute)
+        setattr(self, attribute, value)  # so that the next use does not call this method
+        return value
 
 
 if TYPE_CHECKING:

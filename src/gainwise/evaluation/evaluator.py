@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -313,14 +314,14 @@ def evaluate_random_order(
 ) -> Evaluation | None:
     """Return the exact mean over all orders of the retrieved documents, under the names of the metrics.
 
-    Metrics that are functions, and `Judged` of judgments without unjudged documents, are left out. The result is None
-    if none remains.
+    Metrics that are functions or have no mean over ties, and `Judged` of judgments without unjudged documents, are left
+    out. The result is None if none remains.
     """
-    used = {
-        name: metric.change(ties="average")
-        for name, metric in metrics.items()
-        if not (isinstance(metric, FunctionMetric) or (isinstance(metric, Judged) and judgments.judged is None))
-    }
+    used = {}
+    for name, metric in metrics.items():
+        if not (isinstance(metric, FunctionMetric) or (isinstance(metric, Judged) and judgments.judged is None)):
+            with suppress(ValueError):  # MAP with denominator="hits", for example.
+                used[name] = metric.change(ties="average")
     if not used:
         return None
     constant = np.where(np.isneginf(np.asarray(scores)), -np.inf, 0.0)
