@@ -317,7 +317,7 @@ def evaluate(
     Parameters
     ----------
     metrics : str, Metric, or an iterable of them
-        The metrics to compute, for example ``["ndcg_exp@10", "mrr"]``. See `gainwise.parse_metrics`.
+        See `gainwise.parse_metrics`.
     labels, scores : dask array or Series, or list of Delayed or Future with one entry per partition
         Labels and scores of documents, with the same partitions. Partitions may have any size, and may be empty. See
         `gainwise.Judgments` and `gainwise.evaluate`.
@@ -330,9 +330,9 @@ def evaluate(
     columns : mapping of str to the same, optional
         Further labels by name, for metrics with ``column=NAME``. See `gainwise.Judgments`.
     convention : str, optional
-        Interpret metric names as this library does. See `gainwise.parse_metrics`.
-    negative_labels : {"refuse", "allow", "zero"}, default "refuse"
-        Labels below 0 raise an error, are kept for metrics with linear gain, or are replaced with 0.
+        Read metric names as this library does. See `gainwise.parse_metrics`.
+    negative_labels : {"refuse", "allow", "zero"}
+        See `gainwise.Judgments`.
 
     Returns
     -------
@@ -475,13 +475,13 @@ def evaluate_rounds(
     Parameters
     ----------
     metrics : str, Metric, or an iterable of them
-        The metrics to compute, for example ``["ndcg_exp@10", "mrr"]``. See `gainwise.parse_metrics`.
+        See `gainwise.parse_metrics`.
     model : LightGBM or XGBoost model
         A booster of trees with one output, a ranker (of Dask or not), or the result of `xgboost.dask.train`.
     features : dask array or DataFrame, or list of Delayed or Future with one entry per partition
         The features of the model, with the partitions of `labels`.
     labels, group, qid, weight, columns, convention, negative_labels
-        As in `gainwise.dask.evaluate`.
+        See `gainwise.dask.evaluate`.
     rounds : iterable of int, optional
         The numbers of rounds to evaluate, counted from 1. Default: all rounds.
 
