@@ -242,7 +242,7 @@ def adjust_p_values(bootstrap: BootstrapDraws) -> Floats:
     adjusted = _adjust_statistics(bootstrap, pairs, statistic) if rare_share < 1 else np.ones_like(statistic)
     adjusted /= max(1 - rare_share, 1e-9)
     adjusted[:, some] = np.where(rare[:, some], single / (rare_share or 1.0), adjusted[:, some])
-    return np.minimum(1.0, adjusted, out=adjusted)
+    return np.asarray(np.minimum(1.0, adjusted, out=adjusted))
 
 
 def _compute_statistics(bounds: DifferenceBounds, pairs: Pairs) -> tuple[Floats, Bools]:

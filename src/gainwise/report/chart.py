@@ -301,7 +301,7 @@ def build_verdict_chart(
         columns.append(verdict.means[metric])
         possible = {*verdict.best_sets[metric], *verdict.common_best}
         tables[metric] = [
-            Gap(model, *(values[model] for values in columns), model in possible) for model in verdict.models
+            Gap._make((model, *(values[model] for values in columns), model in possible)) for model in verdict.models
         ]
     remarks: dict[str, list[str]] = {}
     for flag in verdict.flags:
