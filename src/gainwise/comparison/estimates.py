@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,10 @@ WIN_BLOCK = 128
 
 MAX_ROOT = 400
 """Number of means, of all metrics together, up to which draws use a symmetric root of the covariance."""
+
+
+Counts: TypeAlias = NDArray[np.int32]
+"""Numbers of queries or clusters, which take half of the memory of `Integers` for all pairs of many models."""
 
 
 @dataclass(frozen=True)
@@ -99,9 +103,9 @@ class Estimate:
     skewness: Floats
     mean_error: Floats
     root: Floats
-    wins: Integers
+    wins: Counts
     modal: Floats
-    below: Integers
+    below: Counts
     duplicate_of: Integers
     tolerance: Floats
     widths: Floats
@@ -124,7 +128,7 @@ class Estimate:
         return np.asarray(self.mean >= self.mean.max(axis=1, keepdims=True) - self.tolerance[:, None])
 
     @property
-    def support(self) -> Integers:
+    def support(self) -> Counts:
         """Number of queries or clusters with another difference than the modal one, shape (metrics, M, M)."""
         return np.asarray(self.below + self.below.transpose(0, 2, 1))
 
@@ -301,7 +305,7 @@ def find_freedom(shares: Floats) -> float:
     return float(trace**2 / second)
 
 
-def find_modal_differences(values: Floats, wins: Integers, tolerance: Floats) -> tuple[Floats, Integers]:
+def find_modal_differences(values: Floats, wins: Counts, tolerance: Floats) -> tuple[Floats, Counts]:
     """Return the difference that more than 90 % of the units have, or 0, and the number of units with smaller ones.
 
     `values` has the shape (metrics, M, units), the results (metrics, M, M). The modal difference is 0 unless a model
@@ -337,7 +341,7 @@ def _select_modal(values: Floats, mask: Bools, tolerance: Floats) -> Iterator[tu
             yield row, k, j
 
 
-def count_wins(values: Floats, tolerance: Floats) -> Integers:
+def count_wins(values: Floats, tolerance: Floats) -> Counts:
     """Return how often model j is above k by more than the tolerance, as ``[m, k, j]``.
 
     `values` has the shape (metrics, models, queries).

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import compress
 from statistics import NormalDist
 from typing import Any, NamedTuple
@@ -227,7 +227,7 @@ class BootstrapDraws:
         """
         error = np.asarray(self.estimated.error[row, k, others])
         usable = (error > 0) & (error < np.inf)
-        draws = self.values[row][:, part]
+        draws = self._by_model[row][:, part]
         t: Floats = draws[others] - draws[k]
         t *= np.divide(1.0, error, out=np.zeros_like(error), where=usable)[..., None]
         t = map_to_t(t, self.estimated.freedom)
@@ -248,15 +248,20 @@ class BootstrapDraws:
         if self.factor is not None:
             return np.abs([self.compute_t(row, k, j) for row, k, j in zip(rows, first, second, strict=True)])
         error = self.estimated.error[rows, first, second]
-        t: Floats = self.values[rows, second]
-        t -= self.values[rows, first]
+        t: Floats = self._by_model[rows, second]
+        t -= self._by_model[rows, first]
         t *= np.divide(1.0, error, out=np.zeros_like(error), where=(error > 0) & (error < np.inf))[:, None]
         return np.abs(t, out=t)
 
     @cached_property
     def _by_draw(self) -> Floats:
-        """The values in the shape (metrics, draws, M), which makes the selection of draws fast."""
-        return np.ascontiguousarray(self.values.transpose(0, 2, 1))
+        """The values in the shape (metrics, draws, M) and in this order, which makes the selection of draws fast."""
+        return np.ascontiguousarray(self.values.swapaxes(1, 2))
+
+    @cached_property
+    def _by_model(self) -> Floats:
+        """The values in the order of their shape, which makes the selection of models fast."""
+        return np.ascontiguousarray(self.values)
 
     def compute_shifted_max_t(self, rows: Sequence[int] | Integers, k: int, shift: Floats, part: Integers) -> Floats:
         """Return the largest `compute_t` + shift of any other model over model k in some draws, or 0 if all are less.
@@ -371,7 +376,7 @@ def draw_errors(
     """
     metrics, models = estimated.mean.shape
     generator = np.random.default_rng(seed)
-    values, weights = np.empty((metrics * models, draws)), np.ones(draws) if tail else None
+    values, weights = np.empty((metrics, draws, models)).swapaxes(1, 2), np.ones(draws) if tail else None
     for start in range(0, draws, MAX_CHUNK):
         stop = min(start + MAX_CHUNK, draws)
         normal = generator.standard_normal((stop - start, len(estimated.root)))
@@ -380,8 +385,7 @@ def draw_errors(
             weights[start:stop] = TAIL_POWER * uniform ** (TAIL_POWER - 1)
             length = np.sqrt(special.chdtri(len(estimated.root), uniform**TAIL_POWER))
             normal *= (length / np.linalg.norm(normal, axis=1))[:, None]
-        values[:, start:stop] = (normal @ estimated.root).T
-    values = values.reshape(metrics, models, draws)
+        values[:, :, start:stop] = (normal @ estimated.root).T.reshape(metrics, models, -1)
     factor = None
     if estimated.repeats is not None:
         factor = draw_repeat_errors(estimated, values, generator, shared=shared)
@@ -522,7 +526,7 @@ class BestTest:
         self._estimated, self._bootstrap, self._usable = estimated, bootstrap, estimated.can_reject
         self._beta = max(alpha / 10, 1 / (bootstrap.draws + 1))
         self._level = 1 - alpha + self._beta
-        self._largest = bootstrap.max_t[self._rows].max(axis=0)
+        self._largest = reduce(np.maximum, (bootstrap.max_t[row] for row in self._rows))
         self._first_critical = critical_value(self._largest, 1 - self._beta, bootstrap.weights)
         self._models = np.arange(estimated.mean.shape[1])
         statistic = np.concatenate([self._standardize(*block)[0] for block in _split(0.0, self._models)])
@@ -713,12 +717,12 @@ def estimate_detectable_difference(
     in_question[winner] = True
     if in_question.sum() < 2:
         in_question[:] = True
-    usable = estimated.can_reject & in_question[:, None] & in_question & (estimated.error > 0)
+    cells = np.ix_(np.full(len(estimated.mean), True), in_question, in_question)
+    error, skewness = estimated.error[cells], estimated.skewness[cells]
+    usable = estimated.can_reject[cells] & (error > 0)
     if not usable.any():
         return math.inf
     largest = bootstrap.max_t.max(axis=0)[in_question]
     critical = float(critical_value(largest, 1 - alpha + alpha / 10, bootstrap.weights).max())
-    gain = NormalDist().inv_cdf(POWER) * np.sqrt(1 + critical**2 / (2 * bootstrap.bounds.freedom))
-    return float(
-        ((add_skewness(critical, -estimated.skewness) + gain) * estimated.error).max(where=usable, initial=0.0)
-    )
+    gain = NormalDist().inv_cdf(POWER) * np.sqrt(1 + critical**2 / (2 * bootstrap.bounds.freedom[cells]))
+    return float(((add_skewness(critical, -skewness) + gain) * error).max(where=usable, initial=0.0))
