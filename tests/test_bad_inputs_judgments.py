@@ -28,6 +28,7 @@ VALUES = [  # words, what the message mentions, options of Judgments (LABELS if 
     ("did you mean", "qid=", {"group": [1, 1, 1, 2, 2]}),
     ("entry 1", "group", {"group": [6, -1]}),
     ("got nan", "group", {"group": [nan, 5]}),
+    ("in row 1", "2**53", {"group": [1, 1e19]}),
     ("(1, 2)", "group.ravel()", {"group": [[3, 2]]}),
     ("row 2", "qid is missing for 2 of 5", {"qid": [1, 1, nan, 2, nan]}),
     ("row 2", "qid is missing for 2 of 5", {"qid": pd.array([1, 1, None, 2, None], dtype="Int64")}),

@@ -178,6 +178,10 @@ def integers(name: str, values: Any) -> Integers:
     if not whole.all():
         position = int(np.argmin(whole))
         raise ValueError(f"{name} must be whole numbers, got {array[position]!s} (entry {position}).")
+    sizes = np.abs(array)
+    if (sizes > EXACT).any():
+        position = int(np.argmax(sizes))
+        raise _huge(name, int(array[position]), position)
     return array.astype(np.int64)
 
 
