@@ -59,7 +59,18 @@ def test_a_study_of_a_letor_file(tmp_path):
     ]
     (tmp_path / "small.txt").write_text("\n".join(rows))
     command = [sys.executable, "research/studies/run.py", "--data", str(tmp_path / "small.txt"), "--output"]
-    options = ["--seeds", "2", "--rounds", "10", "--libraries", "lightgbm", "--cache", str(tmp_path / "cache")]
+    options = [
+        "--seeds",
+        "2",
+        "--rounds",
+        "10",
+        "--libraries",
+        "lightgbm",
+        "--jobs",
+        "2",
+        "--cache",
+        str(tmp_path / "cache"),
+    ]
     for name in ("first.json", "second.json"):  # The second one reads the cache.
         subprocess.run([*command, str(tmp_path / name), *options], cwd=ROOT, check=True, capture_output=True)
     texts = [(tmp_path / name).read_text("utf-8") for name in ("first.json", "second.json")]

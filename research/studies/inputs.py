@@ -6,7 +6,6 @@ import gzip
 import itertools
 from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import NamedTuple
 
 from cranfield import JUDGMENTS, read_cranfield
@@ -27,7 +26,7 @@ class Dataset(NamedTuple):
     name: str
     parts: list[gw.RankingData]
     is_split: bool
-    counts: Mapping[str, int] = MappingProxyType({})
+    counts: Mapping[str, int] | None = None
 
     def make_fold(self, fold: int) -> tuple[gw.RankingData, gw.RankingData, gw.RankingData]:
         """Return the training, validation and test set of a fold."""
