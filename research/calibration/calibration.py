@@ -308,14 +308,14 @@ def build_further_sections(store: Store) -> list[str]:
         page += [
             "## Recipes with several repeats",
             "",
-            "The truth of a recipe is its mean over queries and repeats. The effects of queries, and of queries and "
-            "repeats, have heavy tails (t, 5 degrees of freedom). The effects of repeats are normal or exponential. "
-            "With skewed repeats, a repeat is rarely much worse. With opposite skews, a repeat of every second recipe "
-            "is rarely much better. The standard deviations are those of repeats with other seeds (.025 of queries, "
-            ".0015 of repeats, .075 of both) or with other samples of the training queries (.010, .0035, .095). "
-            "Opposite skews are the only population here in which two recipes with few repeats miss the level. A "
-            "section below compares corrections. The columns *first repeat only* show the verdict on one training per "
-            "recipe, as fixed models.",
+            "A recipe is a training configuration. Its truth is its mean over queries and repeats. The effects of "
+            "queries, and of queries and repeats, have heavy tails (t, 5 degrees of freedom). The effects of repeats "
+            "are normal or exponential. With skewed repeats, a repeat is rarely much worse. With opposite skews, a "
+            "repeat of every second recipe is rarely much better. The standard deviations are those of repeats with "
+            "other seeds (.025 of queries, .0015 of repeats, .075 of both) or with other samples of the training "
+            "queries (.010, .0035, .095). Opposite skews are the only population here in which two recipes with few "
+            "repeats miss the level. A section below compares corrections. The columns *first repeat only* show the "
+            "verdict on one training per recipe, as fixed models.",
             "",
             format_recipe_table(store),
             "",

@@ -37,7 +37,7 @@ import gainwise as gw
 SIZES = (50, 100, 200, 500, 1_000, 2_000)
 LARGE_SIZES = (*SIZES, 4_000, 8_000)
 DESIGNS = {"queries": SIZES, "clusters": LARGE_SIZES, "weights": SIZES}
-"""Numbers of queries by design. Smaller samples have too few directors for a decision."""
+"""Numbers of queries by design. Those of clusters are larger, too, because small samples have few directors."""
 METRIC_PAIRS = (("ndcg_linear@10", "mrr"), ("map", "mrr"))
 MARGIN = 0.005
 GAINS = (0.002, 0.005, 0.01, 0.02)

@@ -137,8 +137,8 @@ def check(
 ) -> Check:
     """Check data before training: leaks, labels, groups, features, and what a metric can show.
 
-    Many wrong numbers are mistakes in the data, and most of them raise no error in a training. Call this function once,
-    with all parts of the data.
+    Many wrong numbers result from mistakes in the data, and most mistakes raise no error during training. Call this
+    function once, with all parts of the data.
 
     Parameters
     ----------

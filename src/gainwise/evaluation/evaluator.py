@@ -265,7 +265,8 @@ class Evaluation:
     def chance(self) -> dict[str, float]:
         """The exact mean over all orders of the documents of each query, by metric name.
 
-        Documents with the score -inf, which were not retrieved, keep it. Metrics that are functions are left out.
+        Documents with the score -inf, which were not retrieved, keep it. Metrics that are functions or have no mean
+        over ties are left out.
         """
         if self._scores is None:
             return {}
@@ -320,7 +321,7 @@ def evaluate_random_order(
     used = {}
     for name, metric in metrics.items():
         if not (isinstance(metric, FunctionMetric) or (isinstance(metric, Judged) and judgments.judged is None)):
-            with suppress(ValueError):  # MAP with denominator="hits", for example.
+            with suppress(ValueError):  # MAP with denominator="hits" has no mean over ties.
                 used[name] = metric.change(ties="average")
     if not used:
         return None

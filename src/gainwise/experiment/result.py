@@ -432,7 +432,7 @@ class ExperimentResult:
     def comparison(self) -> Comparison:
         """Comparison of all models on the test set, each the same under every metric.
 
-        With folds, each query is tested by the model of its fold. With repeats, the models are configurations.
+        With folds, each query is tested by the model of its fold. With repeats, the models are training configurations.
         """
         tests = {name: self._collect("test", name) for name in self.trainings}
         # A query that every metric skips does not take part.

@@ -60,7 +60,7 @@ class EarlyStoppingBase:
     """The shared part of the callbacks that `early_stopping` creates."""
 
     _factory: ClassVar[Callable[..., Any]]
-    """The function that creates the callback, for its `repr`."""
+    """The function that creates the callback, for `repr` and `pickle`."""
 
     def __init__(self, metric: MetricLike, rounds: int, dataset: str | None, min_delta: float, verbose: bool) -> None:
         super().__init__()
