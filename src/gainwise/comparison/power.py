@@ -12,7 +12,7 @@ import numpy as np
 
 from .._common.lazy import pandas as pd
 from .._common.lazy import special
-from .._common.text import TextResult, format_amount, join_names, pluralize, printable
+from .._common.text import TextResult, format_amount, join_names, plain, pluralize, printable
 from .._common.typing import Floats
 from .._common.validation import validate_choice, validate_integer, validate_real
 from .bounds import DifferenceBounds, PairErrors, compute_binormal
@@ -139,7 +139,7 @@ class Plan(TextResult):
     def to_dict(self) -> dict[str, Any]:
         """Return all attributes and `text` as plain values for JSON."""
         numbers = {"queries": self.queries, "queries_upper": self.queries_upper, "repeats": self.repeats}
-        return {**asdict(self), **numbers, "text": self.text}
+        return dict(plain({**asdict(self), **numbers, "text": self.text}))
 
     def _describe_claim(self) -> str:
         first, second = self.models
