@@ -29,7 +29,7 @@ from .._common import cached_property
 from .._common.lazy import scipy, special
 from .._common.typing import Bools, Floats, Integers
 from .._common.validation import validate_choice
-from .estimates import MIN_QUERIES, Estimate
+from .estimates import MIN_QUERIES, Counts, Estimate
 from .panel import FEW_REPEATS, Panel
 
 BoundKind: TypeAlias = Literal["asymptotic", "betting"]
@@ -78,7 +78,7 @@ def remove_skewness(t: Floats | float, skewness: Floats | float) -> Floats:
     return np.asarray(np.where((np.asarray(t) > 0) & (np.asarray(skewness) > 1e-12), corrected, t))
 
 
-def bound_share(count: Integers | int, size: int, level: float) -> Floats:
+def bound_share(count: Counts | int, size: int, level: float) -> Floats:
     """Return an upper confidence bound of a share, if `count` of `size` units have the property (Clopper & Pearson).
 
     >>> bound_share(np.array([0, 300]), 300, 0.025).round(6)
@@ -150,8 +150,8 @@ class DifferenceBounds:
     skewness: Floats
     freedom: Floats
     modal: Floats
-    below: Integers
-    above: Integers
+    below: Counts
+    above: Counts
     widths: Floats
     units: int
     largest: float

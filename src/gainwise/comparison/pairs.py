@@ -237,7 +237,7 @@ def adjust_p_values(bootstrap: BootstrapDraws) -> Floats:
     part = bounds.select(pairs.first[some], pairs.second[some])
     single = np.minimum(part.p_values, part.reverse().p_values) * metrics * models * (models - 1)
     if corrects:
-        return np.minimum(1.0, single)
+        return np.asarray(np.minimum(1.0, single))
     rare_share = bounds.rare_share
     adjusted = _adjust_statistics(bootstrap, pairs, statistic) if rare_share < 1 else np.ones_like(statistic)
     adjusted /= max(1 - rare_share, 1e-9)

@@ -676,8 +676,8 @@ def format_headline(
         return f"One {unit}: add a second one to compare it with."
     if NO_EVIDENCE_FLAG in verdict.flags:
         return f"These queries cannot distinguish {unit}s: each has one document or equal labels."
-    is_first = verdict.shortage if len(verdict.metrics) > 1 else choice.obstacle
-    if verdict.searched is not None and not is_first:
+    obstacle = verdict.shortage if len(verdict.metrics) > 1 else choice.obstacle
+    if verdict.searched is not None and not obstacle:
         return choice.describe_search()
     if choice.obstacle:
         return choice.describe()
