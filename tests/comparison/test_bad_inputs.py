@@ -183,6 +183,8 @@ VALUES = [
     ("no second metric", lambda: values({"x": GOOD}).verdict, "x", V, "two metrics"),
     ("segments of few", lambda: values(segments=["a"] * 5), "segments", V, "40 queries"),
     ("segments as text", lambda: values(segments="kind"), "segments", V, "4 labels"),
+    ("segments without a name", lambda: values(segments={"": HALVES}), "segments", V, "names of columns"),
+    ("segments of a table without a name", lambda: values(segments=pd.DataFrame({"": HALVES})), "segments", V, "''"),
     ("segments by id", lambda: values(segments=dict.fromkeys(range(40), "a")), "segments", T, "map"),
     ("too many segments", lambda: values(segments={name: range(40) for name in "xy"}), "segments", V, "more than 50"),
     ("no such segment", lambda: values(segments=["a"] * 20 + ["b"] * 20).segments["c"], "'c'", KeyError),

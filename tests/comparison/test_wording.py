@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import gainwise as gw
+from gainwise._common.text import as_text
 from gainwise.evaluation.explain import distinct_numbers
 
 X, Y = "ndcg_linear@10", "ndcg_exp@10"
@@ -134,3 +135,15 @@ def test_attribution_names_close_labels_exactly_and_counts_queries_left_out():
     attribution = gw.compare(models, judgments, ["ndcg_linear(empty=skip)@5", "ndcg_linear@10"]).attribution("A", "B")
     assert "over 20 queries (5 more without a value" in attribution.text
     assert "1000000.04 to 1000000.07" in attribution.grades_by_ranks.index.get_level_values("grade")
+
+
+def test_a_single_metric_names_clusters_and_what_to_add():
+    """More queries alone do not show which configuration is better, if its repeats differ."""
+    rng = np.random.default_rng(0)
+    values = rng.uniform(size=(200, 1)) + rng.normal(0, 0.1, (200, 2))
+    chart = gw.Comparison({"mrr": values}, ["A", "B"], clusters=np.arange(200) // 2).content.chart
+    assert chart.question.endswith("2 models, 200 queries in 100 clusters.")
+    assert as_text(chart.advice).endswith("Add queries, not models.")
+    repeats = [column[:, None] + rng.normal(0, 0.02, 5) for column in values.T]
+    advice = gw.Comparison({"mrr": repeats}, ["A", "B"]).content.chart.advice
+    assert as_text(advice).endswith("Add queries and repeats, not configurations.")

@@ -68,6 +68,15 @@ class TestJson:
         assert pd.DataFrame(content["curves"]).equals(comparison.curves.reset_index(drop=True))
         assert content["best_rounds"][0]["round ndcg_exp@10"] == 55
 
+    def test_results_are_values_for_json(self, make):
+        """A report contains them without conversion."""
+        comparison = make(8)
+        first, second, *_ = comparison.models
+        results = [comparison, comparison.verdict, comparison.against(first), comparison.plan(0.01), comparison.gains()]
+        results += [comparison.attribution(first, second), comparison.sensitivity(), gw.plan(0.01, query=0.1)]
+        for content in (result.to_dict() for result in results):
+            assert json.loads(json.dumps(content, allow_nan=False)) == content
+
     def test_keys_are_those_of_its_description(self, make, from_values):
         keys = set(json.loads(make(4, metrics=("map",)).to_json()))
         assert keys == set(json.loads(make(8, curves=True).to_json()))

@@ -243,8 +243,8 @@ def plain(content: Any) -> Any:
         return {str(key): plain(value) for key, value in content.items()}
     if isinstance(content, list | tuple):
         return [plain(value) for value in content]
-    if hasattr(content, "to_dict"):
-        return plain(content.to_dict())
+    if isinstance(content, TextResult):
+        return content.to_dict()
     if is_dataclass(content):
         return plain(vars(content))
     if hasattr(content, "item"):

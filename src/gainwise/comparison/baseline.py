@@ -31,7 +31,6 @@ from .._common.text import (
 )
 from .._common.typing import Floats, Integers
 from .bounds import BoundKind, order_queries, validate_betting, validate_bounds
-from .choice import format_choice, label_metrics, name_family
 from .estimates import MIN_QUERIES, ROUNDING
 from .flags import Flag
 from .guards import (
@@ -50,6 +49,7 @@ from .guards import (
     validate_requirement,
 )
 from .inference import POWER, Sample
+from .metric_labels import label_metrics, name_family
 from .pairs import clip_intervals
 from .panel import Panel
 from .power import MAX_QUERIES, compute_ship_probability, find_least, find_support_factor, format_range
@@ -60,6 +60,7 @@ from .verdict import (
     describe_kind,
     describe_losses,
     describe_sample,
+    format_choice,
     format_sample_size,
     style_metrics,
 )

@@ -78,7 +78,7 @@ def remove_skewness(t: Floats | float, skewness: Floats | float) -> Floats:
     return np.asarray(np.where((np.asarray(t) > 0) & (np.asarray(skewness) > 1e-12), corrected, t))
 
 
-def bound_share(count: Counts | Integers | int, size: int, level: float) -> Floats:
+def bound_share(count: Counts | int, size: int, level: float) -> Floats:
     """Return an upper confidence bound of a share, if `count` of `size` units have the property (Clopper & Pearson).
 
     >>> bound_share(np.array([0, 300]), 300, 0.025).round(6)

@@ -45,9 +45,8 @@ WIN_BLOCK = 128
 MAX_ROOT = 400
 """Number of means, of all metrics together, up to which draws use a symmetric root of the covariance."""
 
-
 Counts: TypeAlias = NDArray[np.int32]
-"""Numbers of queries or clusters, which take half of the memory of `Integers` for all pairs of many models."""
+"""Numbers of queries of all pairs of models, in half the memory of `Integers`."""
 
 
 @dataclass(frozen=True)
@@ -327,8 +326,8 @@ def find_modal_differences(values: Floats, wins: Counts, tolerance: Floats) -> t
 def _select_modal(values: Floats, mask: Bools, tolerance: Floats) -> Iterator[tuple[int, int, int]]:
     """Yield the metrics and pairs of models in a mask that may have a modal difference, without computing medians.
 
-    Fewer than 10 % of the units deviate from a modal difference. If units are put in pairs, fewer than as many of these
-    contain a deviating unit. In each of the others, both units have the same difference.
+    Fewer than 10 % of the units deviate from a modal difference. Units are put in disjoint pairs. In every pair without
+    a deviating unit, both units have the same difference.
     """
     units = values.shape[2]
     others = (1 - MODAL_SHARE) * units
@@ -533,7 +532,7 @@ def draw_repeat_errors(
     """Add the error of repeats to draws of the error over queries, shape (metrics, M, draws), in place.
 
     Return χ²(R − 1)/(R − 1) of each metric and model, shape (metrics, M, draws): the ratio of the estimated to the true
-    variance of so few repeats, 1 for a fixed model. R is the smallest number of repeats of a recipe. Each metric has
+    variance of so few repeats, 1 for a fixed model. R is the smallest number of repeats of a model. Each metric has
     its own ratio, because its repeat effects may not be correlated with those of other metrics. If `shared` is True,
     all metrics have the same one. Models with the same values share it, too.
     """
@@ -592,8 +591,8 @@ def estimate_variance_components(panel: Panel, repeats: RepeatError | None) -> d
     repeat of a configuration is n·V of its values without the means of queries and repeats, over R − 1. The component
     of repeats is the variance of their means less V of that. The component of queries is n times the variance of the
     difference of two configurations less their interactions over R. Negative estimates become 0. Pairs of a
-    configuration and a fixed model are used only if there is no pair of recipes. If all models are fixed, there are no
-    components.
+    configuration and a fixed model are used only if there is no pair of configurations. If all models are fixed, there
+    are no components.
     """
     if repeats is None:
         return {}

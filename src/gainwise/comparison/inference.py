@@ -343,10 +343,7 @@ class BootstrapDraws:
         They are infinite for infinite errors.
         """
         error = self.estimated.mean_error[row]
-        finite, critical = (
-            np.isfinite(error),
-            float(critical_value(self.compute_deviations(row), 1 - alpha, self.weights)),
-        )
+        finite, critical = np.isfinite(error), critical_value(self.compute_deviations(row), 1 - alpha, self.weights)
         return np.where(finite, np.where(finite, error, 0.0) * critical, np.inf)
 
     def compute_deviations(self, row: int) -> Floats:

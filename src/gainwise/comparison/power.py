@@ -1,4 +1,4 @@
-"""Queries and repeats that a proof requires."""
+"""Queries and repeats that are required to show a difference."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from .._common.lazy import pandas as pd
 from .._common.lazy import special
-from .._common.text import TextResult, format_amount, join_names, pluralize, printable
+from .._common.text import TextResult, format_amount, join_names, plain, pluralize, printable
 from .._common.typing import Floats
 from .._common.validation import validate_choice, validate_integer, validate_real
 from .bounds import DifferenceBounds, PairErrors, compute_binormal
@@ -43,7 +43,7 @@ class PlannedRepeats:
         Number of queries that is sufficient with 50 % and with 80 % confidence, by a bootstrap of the sample that
         provides the variances. Both are the same if the variances are given. None if no number is sufficient.
     chance : float
-        Probability of a proof with this number of queries, or with unlimited queries if none is sufficient.
+        Probability to show the claim with this number of queries, or with unlimited queries if none is sufficient.
     """
 
     repeats: int | None
@@ -80,7 +80,7 @@ class Plan(TextResult):
     rivals : int
         Number of all models.
     present : tuple of (int, int or None, float), or None
-        Present number of queries and repeats, and the probability of a proof with them.
+        Present number of queries and repeats, and the probability to show the claim with them.
     alpha, margin, seed : float, float, int
         Settings.
     """
@@ -139,7 +139,7 @@ class Plan(TextResult):
     def to_dict(self) -> dict[str, Any]:
         """Return all attributes and `text` as plain values for JSON."""
         numbers = {"queries": self.queries, "queries_upper": self.queries_upper, "repeats": self.repeats}
-        return {**asdict(self), **numbers, "text": self.text}
+        return dict(plain({**asdict(self), **numbers, "text": self.text}))
 
     def _describe_claim(self) -> str:
         first, second = self.models
@@ -458,7 +458,7 @@ class _Planner:
     def compute_chance(
         self, queries: float, repeats: int | None, variance: float = 1.0, share: float | None = None
     ) -> float:
-        """Return the probability of a proof, if at least 30 queries must differ.
+        """Return the probability to show the claim, if at least 30 queries must differ.
 
         `variance` is the ratio of the variance to that of the pilot, and `share` the share of differing queries.
 
@@ -472,11 +472,8 @@ class _Planner:
         # A larger variance has the effect of fewer queries.
         errors, spread = self._build_errors(max(queries / variance, 2.0), number)
         if request.claim == "ship":
-            difference, gains = (
-                np.full(len(spread), request.difference),
-                len(spread) if request.require == "gain" else 0,
-            )
-            level = request.alpha / 2 / others
+            difference, level = np.full(len(spread), request.difference), request.alpha / 2 / others
+            gains = len(spread) if request.require == "gain" else 0
             chance = compute_ship_probability(errors, difference, level, request.margin, gains, spread)
         else:
             level = request.alpha / (2 if request.claim == "pair" else 2 * others)
@@ -634,7 +631,7 @@ def compute_ship_probability(
         return float(special.ndtr(-highest[0])) - failing
     # All normal errors exceed `lowest`, and some exceeds `highest`: they are not all between the two.
     (a, b), (c, d), correlation = lowest[:2], highest[:2], errors.correlation
-    proven = compute_binormal(-a, -b, correlation)
+    shipped = compute_binormal(-a, -b, correlation)
     if (highest[:2] > lowest[:2]).any():
         inside = (
             compute_binormal(c, d, correlation)
@@ -642,8 +639,8 @@ def compute_ship_probability(
             - compute_binormal(c, b, correlation)
             + compute_binormal(a, b, correlation)
         )
-        proven = proven - np.maximum(inside, 0.0)
-    return float(proven) - failing
+        shipped = shipped - np.maximum(inside, 0.0)
+    return float(shipped) - failing
 
 
 def compute_support_chance(queries: Floats | float, share: Floats | float) -> Floats:

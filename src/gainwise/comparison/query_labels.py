@@ -97,15 +97,18 @@ def _read_columns(segments: Any) -> dict[str, Any]:
         columns = {str(name): segments[name] for name in segments.columns}
         if len(columns) < len(segments.columns):
             raise ValueError(f"segments must have distinct column names, got {', '.join(map(repr, segments.columns))}.")
-        return columns
-    if isinstance(segments, Mapping) and segments and all(map(_is_column, segments.values())):
-        return {str(name): labels for name, labels in segments.items()}
-    if getattr(segments, "ndim", 1) > 1:
+    elif isinstance(segments, Mapping) and segments and all(map(_is_column, segments.values())):
+        columns = {str(name): labels for name, labels in segments.items()}
+    elif getattr(segments, "ndim", 1) > 1:
         raise ValueError(
             f"segments must be one column, or a mapping or DataFrame of named columns, got shape {segments.shape}."
         )
-    name = getattr(segments, "name", None)
-    return {name if name and isinstance(name, str) else "segment": segments}
+    else:
+        name = getattr(segments, "name", None)
+        columns = {name if name and isinstance(name, str) else "segment": segments}
+    if "" in columns:  # In results, an empty name means all queries.
+        raise ValueError("segments must have names of columns, got ''. Name the column, for example 'device'.")
+    return columns
 
 
 def _is_column(value: Any) -> bool:

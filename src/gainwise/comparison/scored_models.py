@@ -59,7 +59,7 @@ class ScoredModels:
     scores : dict of column to ndarray, shape (documents,)
         Scores in the order of the labels. Each repeat of a configuration has its own column.
     recipes : dict of model to list of str
-        The columns of each recipe.
+        The columns of the repeats of each configuration.
     missing : dict of model to str
         Models without scores, and the reason.
     iterations : dict of model to Iteration

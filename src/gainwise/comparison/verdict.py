@@ -27,7 +27,6 @@ from .._common.text import (
 )
 from .._common.typing import Bools, Floats
 from .bounds import BoundKind, bound_mean, find_p_value, order_queries
-from .choice import MetricLabel, format_choice, label_metrics, name_family
 from .estimates import Estimate, VarianceComponents, estimate_variance_components
 from .flags import NO_EVIDENCE_FLAG, Flag, UnjudgedDocuments, find_flags, find_left_out_flags
 from .inference import (
@@ -40,6 +39,7 @@ from .inference import (
     estimate_detectable_difference,
     two_step_test,
 )
+from .metric_labels import MetricLabel, label_metrics, name_family
 from .panel import FEW_REPEATS, Vary
 
 MAX_NAMED = 3
@@ -564,7 +564,7 @@ class Choice:
             f"{subject} is better than {rest}{under} ({self.level}): by at least {self._join_bounds(leads, up=False)}."
         )
 
-    def describe_possible(self, selected: str | None, detectable: str = "", evidence: str = "queries") -> Iterator[str]:
+    def describe_possible(self, selected: str | None, detectable: str = "") -> Iterator[str]:
         """Yield the models that may be best, and what to do if there are several.
 
         They are not repeated if the first sentence has stated them. `detectable` is a sentence about small differences.
@@ -579,6 +579,7 @@ class Choice:
             yield f"{'Only ' if number == 1 else ''}{subject} may be best{both}."
         if number > 1:
             yield from filter(None, [detectable])
+            evidence = "queries and repeats" if self.verdict.repeats else "queries"
             yield styled("b", f"Add {evidence}, not {unit}s.")
 
     def describe_identical(self) -> str:
@@ -652,11 +653,16 @@ class Choice:
             yield "A larger validation set or folds select more reliably."
 
 
+def format_choice(verb: str, name: str) -> str:
+    """Return a recommendation, such as "★ Choose blend", with emphasis."""
+    return f"{styled('b', f'★ {verb} ')}{styled('b n', name)}"
+
+
 def format_question(verdict: Verdict) -> str:
     """Return the question that the headline answers, with the size of the sample."""
     number, unit = len(verdict.models), verdict.unit
     if len(verdict.metrics) == 1:
-        size = f"{pluralize(number, unit)}, {pluralize(verdict.queries, 'query')}"
+        size = f"{pluralize(number, unit)}, {format_sample_size(verdict.queries, verdict.clusters)}"
         return f"Which {unit} is best under {verdict.metrics[0]}? {size}."
     question = f"Which of {number} {unit}s is {'better' if number == 2 else 'best'}?"
     question = question if number > 1 else f"How good is this {unit}?"
@@ -676,8 +682,8 @@ def format_headline(
         return f"One {unit}: add a second one to compare it with."
     if NO_EVIDENCE_FLAG in verdict.flags:
         return f"These queries cannot distinguish {unit}s: each has one document or equal labels."
-    is_first = verdict.shortage if len(verdict.metrics) > 1 else choice.obstacle
-    if verdict.searched is not None and not is_first:
+    obstacle = verdict.shortage if len(verdict.metrics) > 1 else choice.obstacle
+    if verdict.searched is not None and not obstacle:
         return choice.describe_search()
     if choice.obstacle:
         return choice.describe()
@@ -785,8 +791,7 @@ def _describe_kind(verdict: Verdict, choice: Choice, selected: str | None) -> It
         if math.isfinite(verdict.detectable):
             size = round_bound(verdict.detectable, up=True)
             detectable = f"{pluralize(verdict.queries, 'query')} can show differences of about {size} or more."
-        evidence = "queries and repeats" if verdict.repeats else "queries"
-        yield from choice.describe_possible(selected, detectable, evidence)
+        yield from choice.describe_possible(selected, detectable)
 
 
 def _describe_distance(verdict: Verdict) -> str:

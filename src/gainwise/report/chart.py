@@ -26,7 +26,7 @@ from .._common.text import (
     styled,
 )
 from ..comparison.baseline import describe_replacement, rank_candidates
-from ..comparison.choice import label_metrics, name_family
+from ..comparison.metric_labels import label_metrics, name_family
 from ..comparison.verdict import (
     format_advice,
     format_headline,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from .._common.names import Names
     from ..comparison.baseline import BaselineComparison, CandidateDecision
-    from ..comparison.choice import MetricLabel
+    from ..comparison.metric_labels import MetricLabel
     from ..comparison.verdict import Verdict
 
 STAR = "\N{BLACK STAR}"

@@ -384,7 +384,7 @@ def _encode(value: Any, levels: int = 2) -> str:
 def build_document(content: Content, queries: int = 50) -> dict[str, Any]:
     """Return the document as plain dicts, lists, strings and numbers."""
     comparison, pair = content.comparison, content.pair
-    document = {
+    head = {
         "gainwise": __version__,
         "schema": SCHEMA,
         "kernel": find_library().path,
@@ -395,17 +395,19 @@ def build_document(content: Content, queries: int = 50) -> dict[str, Any]:
         "pairs_left_out": 0,
         "segments": None,
         "selected": None,
-        **comparison.to_dict(all_pairs=False),
+    }
+    explanations = {
         "settings": asdict(comparison.settings),
         "why": None if pair is None else {"pair": pair[:2], "reason": pair.reason, "attribution": content.attribution},
         "contradictions": None,
         "against": content.against,
         "gains": content.path,
         "sensitivity": content.sensitivity,
-        "appendices": {part.name: build_document(part.content, queries) for part in content.appendices} or None,
-        "curves": None if comparison.curves is None else comparison.curves.to_dict("records"),
-        "best_rounds": None if content.rounds is None else content.rounds.to_dict("records"),
+        "appendices": None,
+        "curves": comparison.curves,
+        "best_rounds": content.rounds,
     }
+    document: dict[str, Any] = {**plain(head), **comparison.to_dict(all_pairs=False), **plain(explanations)}
     if comparison.primary is not None:
         limit_flags(document["verdict"])
         document["pairs_left_out"] = comparison._pair_count - len(document["pairs"])
@@ -414,9 +416,10 @@ def build_document(content: Content, queries: int = 50) -> dict[str, Any]:
             limit_flags(segment["verdict"])
     if content.queries is not None and pair is not None:
         strongest = comparison.queries(pair.first, pair.second, most=max(1, queries)).head(queries)
-        document["contradictions"] = {"count": content.queries.contradictory, "queries": strongest.to_dict("records")}
-    plain_document: dict[str, Any] = plain(document)
-    return plain_document
+        document["contradictions"] = {"count": content.queries.contradictory, "queries": plain(strongest)}
+    if content.appendices:
+        document["appendices"] = {part.name: build_document(part.content, queries) for part in content.appendices}
+    return document
 
 
 def limit_flags(verdict: dict[str, Any]) -> None:

@@ -41,8 +41,8 @@ from .._common.names import split_names
 from .._common.text import MINUS, as_text, format_difference, format_mean, format_size, pieces, pluralize, printable
 from .._common.theme import LIGHT
 from .._common.validation import validate_integer
-from ..comparison.choice import label_metrics
 from ..comparison.gain_path import select_labelled_bases
+from ..comparison.metric_labels import label_metrics
 from .chart import STAR
 from .content import best_rounds, choose_pair, select_curve
 

@@ -23,7 +23,7 @@ from .._common.text import (
     printable,
     styled,
 )
-from ..comparison.choice import label_metrics
+from ..comparison.metric_labels import label_metrics
 from ..comparison.segments import NO_CONTRAST
 from ..comparison.verdict import describe_possible
 from .chart import build_verdict_chart

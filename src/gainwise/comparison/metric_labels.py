@@ -1,11 +1,9 @@
-"""Names of metrics, and recommendations, in sentences."""
+"""Names of metrics in sentences."""
 
 from __future__ import annotations
 
 import re
 from typing import NamedTuple
-
-from .._common.text import styled
 
 
 class MetricLabel(NamedTuple):
@@ -40,8 +38,3 @@ def name_family(metric: str) -> str:
     """
     family, _, options = metric.partition("_")
     return family.upper() + "".join(options.partition("@")[1:])
-
-
-def format_choice(verb: str, name: str) -> str:
-    """Return a recommendation, such as "★ Choose blend", with emphasis."""
-    return f"{styled('b', f'★ {verb} ')}{styled('b n', name)}"
