@@ -91,8 +91,12 @@ def describe_calibration() -> dict[str, str]:
         enough = [size for size, rate in zip(sizes, power, strict=True) if rate >= POWER]
         needed[f"needed_{gain:g}".replace(".", "_")] = f"{enough[0]:,}" if enough else f"more than {sizes[-1]:,}"
     shown = pairs["0.01", "queries", SHOWN_SIZES[0]]
-    counts = {"pairs_with_production": str(len(shown)), "calibration_samples": f"{shown[0]['repetitions']:,}"}
-    counts["calibration_pairs"] = str(len(pairs["0.0", "queries", SHOWN_SIZES[0]]))
+    nulls = pairs["0.0", "queries", SHOWN_SIZES[0]]
+    counts = {
+        "pairs_with_production": str(len(shown)),
+        "calibration_pairs": str(len(nulls)),
+        "calibration_samples": f"{nulls[0]['repetitions']:,}",
+    }
     return {"calibration_table": "\n".join(lines), **counts, **needed}
 
 
