@@ -315,6 +315,8 @@ def read_parquet(path: StrPath, select: Callable[[list[str]], str] | None = None
             table = parquet.ParquetFile(stream, read_dictionary=texts).read(columns=columns)
             # The metadata of pandas would make a selected column the index.
             frame: pd.DataFrame = table.to_pandas(ignore_metadata=columns is not None)
+            if columns is not None and list(frame) != columns:
+                raise ValueError(f"its two lists of columns differ: one has {columns[0]!r}, the other one does not")
         return frame
 
 
