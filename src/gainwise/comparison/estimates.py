@@ -154,7 +154,7 @@ class Estimate:
         carry = "carries" if self.majority == 1 else "carry"
         return (
             f"{pluralize(self.majority, unit).capitalize()} {carry} more than half of the weight, which leaves "
-            f"{self.freedom:.0f} degrees of freedom. A decision requires {MIN_FREEDOM}."
+            f"{pluralize(round(self.freedom), 'degree')} of freedom. A decision requires {MIN_FREEDOM}."
         )
 
     def select(self, row: int) -> Estimate:
