@@ -45,7 +45,7 @@ def describe_release() -> dict[str, str]:
         "seeds": str(results["seeds"]),
         "selected": f"{selected['candidate']}, seed {selected['seed']}",
         "decision": final["decision"],
-        "bounds": split_sentences(final["text"])[1],
+        "bounds": find_bounds(final["text"]),
         "directors": f"{results['directors']:,}",
         "decision_with_clusters": results["decision_with_clusters"]["decision"],
         "margin": f"{results['margin']:g}",
@@ -100,13 +100,10 @@ def describe_calibration() -> dict[str, str]:
     return {"calibration_table": "\n".join(lines), **counts, **needed}
 
 
-def split_sentences(text: str) -> list[str]:
-    """Return the sentences of a text. Each begins with a capital letter.
-
-    >>> split_sentences("It rises by 0.01. It is 1.5 times as fast.")
-    ['It rises by 0.01.', 'It is 1.5 times as fast.']
-    """
-    return re.split(r"(?<=\.)\s+(?=[A-Z])", text)
+def find_bounds(text: str) -> str:
+    """Return the sentence of a decision about its bounds."""
+    (sentence,) = re.findall(r"The improvement is .*?\)\.", text)
+    return str(sentence)
 
 
 def describe_leaks(findings: list[dict[str, str]]) -> str:
