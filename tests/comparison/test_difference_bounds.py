@@ -6,11 +6,12 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import optimize, stats
 from tests.comparison.populations import corrected, freedom_of, panel_of, runs_of, to_t
 from tests.comparison.tables import comparison_of, pairs_table, verdict_of
 
 from gainwise import Comparison
+from gainwise._common.text import as_text
 from gainwise.comparison.bounds import (
     DifferenceBounds,
     add_skewness,
@@ -20,7 +21,12 @@ from gainwise.comparison.bounds import (
     remove_skewness,
 )
 from gainwise.comparison.estimates import estimate, find_freedom
-from gainwise.comparison.inference import compute_regret_band, draw_errors, estimate_detectable_difference
+from gainwise.comparison.inference import (
+    bound_regrets_from_above,
+    compute_regret_band,
+    draw_errors,
+    estimate_detectable_difference,
+)
 from gainwise.comparison.panel import Panel
 
 LINEAR, EXPONENTIAL = "ndcg_linear@10", "ndcg_exp@10"
@@ -284,3 +290,38 @@ class TestBand:
         possible = np.broadcast_to((surely == 0)[:, None, :], upper.shape)
         largest = upper.max(axis=2, initial=0.0, where=possible)
         np.testing.assert_allclose(band.upper, np.maximum(largest, estimated.difference.max(axis=2)), rtol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_bounds_of_regrets_follow_from_the_bounds_of_pairs(seed):
+    """A linear program finds the largest regret that all bounds of pairs allow together."""
+    rng = np.random.default_rng(seed)
+    mean, width = rng.normal(size=5), rng.exponential(size=(5, 5))
+    lower = mean - mean[:, None] - width  # Of the column minus the row.
+    np.fill_diagonal(lower, 0.0)
+    found, direct = bound_regrets_from_above(lower), np.maximum(0.0, -lower.min(axis=0))
+    # A row per pair: -(mean of the column - mean of the row) <= -lower.
+    rows, columns = np.nonzero(~np.eye(5, dtype=bool))
+    contrasts = np.eye(5)[rows] - np.eye(5)[columns]
+    limits = -lower[rows, columns]
+    for k in range(5):
+        programs = [
+            optimize.linprog(np.eye(5)[k] - np.eye(5)[j], contrasts, limits, bounds=(None, None)) for j in range(5)
+        ]
+        largest = max(-program.fun for program in programs)
+        assert largest - 1e-9 <= found[k] <= direct[k]
+    assert (found < direct - 0.01).any()
+
+
+@pytest.mark.parametrize("bounds", ["asymptotic", "betting"])
+@pytest.mark.parametrize("metrics", [(LINEAR, EXPONENTIAL), (LINEAR,)])
+@pytest.mark.parametrize("margin", [0.0, 0.08])
+def test_the_choice_is_not_a_worse_model_if_the_good_ones_differ_on_few_queries(bounds, metrics, margin):
+    rng = np.random.default_rng(0)
+    good, loss = rng.beta(4, 2, size=300), rng.normal(0.04, 0.1, size=300)
+    twin = good + np.where(np.arange(300) < 20, 0.05 * (-1.0) ** np.arange(300), 0.0)
+    tables = dict.fromkeys(metrics, np.clip(np.stack([good, twin, good - loss], axis=1), 0, 1))
+    options = {"bounds": bounds, "margin": margin, "ranges": dict.fromkeys(metrics, (0.0, 1.0)), "draws": 2000}
+    headline = as_text(Comparison(tables, ["good", "twin", "bad"], **options).content.chart.headline)
+    assert "good" in headline
+    assert "bad" not in headline

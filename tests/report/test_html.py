@@ -159,6 +159,27 @@ def test_the_largest_differences_come_first_where_no_query_is_contradictory(tmp_
     assert [row["query"] for row in rows] == [str(place) for place in order[:5]]
 
 
+def test_the_section_of_queries_counts_those_on_which_the_named_models_differ(tmp_path):
+    """A third model with nearly the same scores is the rival: on most queries, no metric prefers either."""
+    rng, labels = np.random.default_rng(3), np.random.default_rng(0).integers(0, 5, 2000)
+    best = labels + 1.5 * rng.normal(size=2000)
+    scores = {"best": best, "other": labels + 1.6 * rng.normal(size=2000), "copy": best + 0.01 * rng.normal(size=2000)}
+    judgments = gw.Judgments(labels, group=[10] * 200, weight=np.repeat([1.0, 0.0], 100))
+    for models in (scores, {name: scores[name] for name in ("best", "copy")}, dict.fromkeys("ab", best)):
+        comparison = gw.compare(models, judgments)
+        page = read(comparison.to_html(tmp_path / "r.html"))
+        first, second = comparison.content.pair[:2]
+        leads = [
+            table[:100, comparison.models.index(first)] - table[:100, comparison.models.index(second)]
+            for table in comparison.values.values()
+        ]
+        opposite, differ = np.sum(leads[0] * leads[1] < 0), np.sum(np.abs(leads).max(axis=0) > 1e-12)
+        text = f"On {opposite} of 100 queries the two metrics prefer different ones of {first} and {second}."
+        if not opposite:
+            text = text.replace("On 0", "On none").replace(f"{second}.", f"{second}, which differ on {differ}.")
+        assert text in " ".join(page.texts("p"))
+
+
 def test_nothing_is_loaded_and_nothing_is_styled_or_scripted_inline(report):
     for element in report.elements:
         assert "style" not in element or element["tag"] == "style"

@@ -634,13 +634,20 @@ def _split(margin: float | Floats, models: Integers) -> list[tuple[Floats, Integ
     return [(margins[start : start + MODEL_BLOCK], models[start : start + MODEL_BLOCK]) for start in starts]
 
 
-def bound_regrets_from_above(bootstrap: BootstrapDraws, alpha: float) -> Floats:
-    """Return simultaneous upper bounds of the regret of every model under every metric, shape (metrics, M).
+def bound_regrets_from_above(differences: Floats) -> Floats:
+    """Return upper bounds of the regret of every model, shape (..., M), from simultaneous bounds of all pairs.
 
-    The regret is the largest difference of another model to it, so the bound is the largest upper bound of these. It is
-    valid for a model that is selected by the data. It is 0 or more, and infinite if nothing can be decided.
+    `differences` are the lower bounds of `BootstrapDraws.bound_pairs`. The regret of model k is the largest difference
+    of another model to it. It is at most the regret of any model j plus the difference of j to k, which is smaller if k
+    and a better model differ on so few queries that only their share bounds the difference. The bounds are valid for a
+    model that is selected by the data, 0 or more, and infinite if nothing can be decided.
+
+    >>> lower = np.array([[0.0, 0.01, 0.01], [-0.04, 0.0, -0.09], [-0.04, -0.09, 0.0]])  # Of the column minus the row.
+    >>> bound_regrets_from_above(lower).round(6)
+    array([0.04, 0.03, 0.03])
     """
-    return np.asarray(np.maximum(0.0, -bootstrap.bound_pairs(alpha).min(axis=1)))
+    direct = np.maximum(0.0, -differences.min(axis=-2))
+    return np.asarray(np.maximum(0.0, (direct[..., None] - differences).min(axis=-2)))
 
 
 @dataclass(frozen=True)

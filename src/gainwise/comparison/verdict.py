@@ -134,7 +134,7 @@ class Verdict(Settings, Scope, TextResult):
         Price of disagreement and its lower confidence bound. Whichever model you choose, at least one metric is this
         far below its best.
     safe_choice : str
-        Model with the smallest upper bound of its larger regret.
+        Model with the smallest upper bound of its larger regret among `common_best`, or among all if there are none.
     safe_regret, safe_regret_upper : float
         Larger regret of the safe choice and its upper confidence bound, which is infinite below 30 queries.
     means, regrets, regrets_lower, regrets_upper : dict of metric name to dict of model to float
@@ -222,6 +222,8 @@ class Verdict(Settings, Scope, TextResult):
         is_enough = estimated.repeats is None or estimated.repeats.are_enough
         worst = np.maximum(0.0, estimated.difference.max(axis=2)).max(axis=0)
         risk = evidence.upper.max(axis=0) if is_single or np.isfinite(evidence.upper).all() else worst
+        # A model that another one is shown to be better than is no choice, even if its own loss has a smaller bound.
+        risk = np.where(evidence.common_best, risk, np.inf) if evidence.common_best.any() else risk
         safe = int(np.argmax(risk <= risk.min() + estimated.tolerance.max()))
         safe = int(winner[0]) if is_single and risk[winner[0]] == risk.min() else safe
         within = bool((evidence.upper[:, winner] <= margin).all())
@@ -378,7 +380,7 @@ def test_models(joint: JointEstimate, alpha: float) -> Evidence:
         common_best=both.not_rejected,
         may_be_best=may_be_best,
         lower=np.where(may_be_best, 0.0, [test.bound_regrets(steps) for test in single]),
-        upper=bound_regrets_from_above(bootstrap, alpha),
+        upper=bound_regrets_from_above(bootstrap.bound_pairs(alpha)),
         price_lower=float(both.bound_regrets().min()) if not both.not_rejected.any() else 0.0,
     )
 
@@ -388,7 +390,7 @@ def _test_single_metric(estimated: Estimate, bootstrap: BootstrapDraws, alpha: f
     (bounds,) = bootstrap.bound_pairs(alpha)
     test = two_step_test(estimated, bootstrap, alpha / 2)
     lower = np.where(test.not_rejected, 0.0, np.maximum(0.0, bounds.max(axis=1)))[None]
-    upper = np.clip(-bounds.min(axis=0), 0.0, estimated.widths[0])[None]
+    upper = np.minimum(bound_regrets_from_above(bounds), estimated.widths[0])[None]
     return Evidence(test.p_value, test.not_rejected, test.not_rejected[None], lower, upper, 0.0)
 
 
@@ -521,10 +523,13 @@ class Choice:
         upper = self.verdict.regrets_upper
         return self._join_bounds({metric: bounds[model] for metric, bounds in upper.items()}, up=True)
 
+    def _find_worst(self, model: str) -> float:
+        """Return the upper bound of the larger regret of a model."""
+        return max(bounds[model] for bounds in self.verdict.regrets_upper.values())
+
     def _describe_worst(self, model: str) -> str:
         """Return "at worst" and the upper bound of the larger regret of a model, or "not" if it is 0."""
-        has_regret = any(bounds[model] for bounds in self.verdict.regrets_upper.values())
-        return f"{f'at worst {self.format_bound(model)}' if has_regret else 'not'} behind the best"
+        return f"{f'at worst {self.format_bound(model)}' if self._find_worst(model) else 'not'} behind the best"
 
     def describe(self) -> str:
         """Return the model to choose or the safest one, if the queries do not show that the metrics disagree."""
@@ -538,7 +543,10 @@ class Choice:
             margin = f", within the margin of {format_exact(verdict.margin)}" if verdict.margin else ""
             return f"{format_choice('Choose', name)}: {self._describe_worst(safe)} of {total}{self.details}{margin}."
         if not self.is_undecided:
-            return f"Safest of {total}: {styled('b n', name)}, {self._describe_worst(safe)}{self.details}."
+            least = min(map(self._find_worst, verdict.models))
+            is_safest = math.isclose(self._find_worst(safe), least, rel_tol=1e-6, abs_tol=1e-12)
+            among = f"{total}" if is_safest else f"the {len(possible)} that may be best"
+            return f"Safest of {among}: {styled('b n', name)}, {self._describe_worst(safe)}{self.details}."
         subject = f"{len(possible)} of {total} {verdict.unit}s"
         if len(possible) == 1:
             subject = f"only {styled('b n', self.names[possible[0]])}"
@@ -630,7 +638,7 @@ class Choice:
         choice = f"{format_choice('Choose', self.names[selected])}, selected on the validation set{among}"
         if selected == self.best:
             return f"{choice}: it is also the best of {total} on the test set{self.details}."
-        bound, joint = max(bounds[selected] for bounds in self.verdict.regrets_upper.values()), ": "
+        bound, joint = self._find_worst(selected), ": "
         if bound > self.verdict.margin:
             choice, joint = f"Selected on the validation set{among}: {name}", ", "
         if not math.isfinite(bound):
@@ -644,8 +652,12 @@ class Choice:
             return
         if selected is None or selected == self.verdict.safe_choice:
             return
-        favored = styled("n", self.names[self.verdict.safe_choice])
-        yield f"The test set favors {favored}."
+        favored, gaps = styled("n", self.names[self.verdict.safe_choice]), self.verdict.regrets.values()
+        ahead = [regrets[selected] - regrets[self.verdict.safe_choice] for regrets in gaps]
+        if min(ahead) >= 0 and max(ahead) > 0:
+            yield f"The test set favors {favored}."
+        elif self._find_worst(self.verdict.safe_choice) < self._find_worst(selected):
+            yield f"On the test set, {favored} has a smaller worst case."
         if self.best == self.verdict.safe_choice:
             yield f"{favored} is better than every other {self.verdict.unit} ({self.level})."
         if any(lower[selected] > 0 for lower in self.verdict.regrets_lower.values()):

@@ -203,12 +203,16 @@ def build_queries_section(content: Content, max_queries: int) -> Section | None:
     queries = content.queries
     if queries is None:
         return None
-    total, number = pluralize(len(queries.preferences.queries), "query"), queries.contradictory
-    text = f"On {number:,} of {total} the two metrics prefer different models."
+    has_weight, number = queries.preferences.weights > 0, queries.contradictory
+    total = pluralize(int(has_weight.sum()), "query")
+    first, second = (styled("n", content.names.labels[model]) for model in queries.pair[:2])
+    text = f"On {number:,} of {total} the two metrics prefer different ones of {first} and {second}."
     if content.merged:
         text = "The queries with the largest differences, and a random sample."
     elif not number:
-        text = f"The two metrics prefer the same model on each of {total}."
+        differing = int((queries.preferences.leads.any(axis=0) & has_weight).sum())
+        text = f"On none of {total} the two metrics prefer different ones of {first} and {second}, which differ on "
+        text += f"{differing:,}."
     upper, lower = label_metrics(content.comparison.verdict.metrics)
     note = "Grades from rank 1 on, stronger shades are higher, a dot is grade 0. Bars: the difference on this query"
     note += "." if content.merged else f", by {upper.short} above and by {lower.short} below."
