@@ -137,6 +137,22 @@ class TestContrasts:
             assert (got[clear] == (t > critical)[clear]).all()
 
 
+def test_the_decision_names_segments_in_which_the_baseline_is_better():
+    values = values_of(lead=0.0)
+    for table in values.values():  # B gains on head queries, and loses on tail queries.
+        table[:, 1] = table[:, 0] + np.where(KINDS == "head", 0.06, -0.04) + 0.02 * np.arange(len(KINDS)) % 0.01
+    comparison, text = compared(values, baseline="A", margin=0.005), "But A is better than B where segment is tail."
+    assert str(comparison).startswith("★ Ship B instead of A")
+    assert text in str(comparison)
+    assert text in comparison.to_markdown()
+    # It is true of the gate with segments, which then needs no such sentence, and of no other data.
+    gate = comparison.against("A", segments="segment")
+    assert gate.decisions["B"] == "do not ship"
+    for table in values.values():
+        table[KINDS == "tail", 1] += 0.07
+    assert "But" not in str(compared(values, baseline="A", margin=0.005))
+
+
 class TestLabels:
     def test_a_label_that_names_no_single_segment_is_rejected(self):
         columns = pd.DataFrame({"kind": KINDS, "traffic": np.where(KINDS == "head", "head", "other")})

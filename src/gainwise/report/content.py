@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,8 +17,8 @@ import numpy as np
 from .._common import cached_property
 from .._common.lazy import pandas as pd
 from .._common.names import Names, split_names
-from .._common.text import MINUS, pluralize, printable, printables
-from ..comparison.baseline import rank_candidates
+from .._common.text import MINUS, join_names, pluralize, printable, printables, styled
+from ..comparison.baseline import LISTED, rank_candidates
 from ..comparison.disagreement import find_bound
 from ..comparison.estimates import MIN_QUERIES
 from ..comparison.ranked_models import select_sums
@@ -100,9 +101,28 @@ class Content:
             means = {metric: comparison.leaderboard[metric].to_dict() for metric in comparison.metrics}
             merged = self.merged and self.against.leading == comparison.primary
             chart = build_baseline_chart(self.against, self.names, means, merged)
+            chart = replace(chart, advice=" ".join(filter(None, [chart.advice, self._describe_worse_segments()])))
         if comparison.repeats and chart.rows:
             chart = add_repeats(chart, comparison._repeat_distances)
         return chart if self.against is None else scale_by_margins(chart, self.against.margins)
+
+    def _describe_worse_segments(self) -> str:
+        """Return in which segments the baseline is better than the model to ship, if segments do not decide."""
+        against, segments = self.against, self.comparison.segments
+        if against is None or against.segments or segments is None:
+            return ""
+        first = rank_candidates(against)[0].candidate
+        if against.decisions[first] != "ship":
+            return ""
+        places = [segments.models.index(model) for model in (first, against.baseline)]
+        parts = [part for part in segments.parts if part.is_better[:, *places].any()]
+        worse = [printable(f"{part.column} is {part.label}") for part in parts]
+        if not worse:
+            return ""
+        where = f"where {join_names(worse)}" if len(worse) <= LISTED else f"in {len(worse)} segments"
+        better, other = (styled("n", self.names.labels[model]) for model in (against.baseline, first))
+        text = f"But {better} is better than {other} {where}. Segments decide only with segments= in against"
+        return f"{text} (gate --segments)."
 
     @cached_property
     def standing(self) -> Chart:
