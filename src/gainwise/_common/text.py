@@ -150,16 +150,21 @@ def format_interval(lower: float, upper: float) -> str:
     return f"{format_bound(lower, up=False)} to {format_bound(upper, up=True)}"
 
 
-def round_bound(value: float, up: bool) -> str:
+def round_bound(value: float, up: bool, limit: float | None = None) -> str:
     """Return a bound rounded to three places in its safe direction. Smaller bounds have more places.
+
+    With a limit, such as a margin, there are as many places as the text needs to be on the same side of it.
 
     >>> round_bound(0.0241, up=True), round_bound(0.0054, up=False), round_bound(0.0003, up=False)
     ('0.025', '0.005', '0.0003')
+    >>> round_bound(0.01994, up=False, limit=0.0199), round_bound(0.0241, up=True, limit=0.0242)
+    ('0.01994', '0.0241')
     """
     for places in range(DECIMALS, 9 if math.isfinite(value) else DECIMALS):
         scaled = value * 10**places
         whole = math.ceil(scaled - 1e-6) if up else math.floor(scaled + 1e-6)
-        if whole and (whole > 2 or value >= 0.001):
+        is_beside = limit is None or (whole / 10**places > limit) == (value > limit)
+        if whole and (whole > 2 or value >= 0.001) and is_beside:
             return f"{whole / 10**places:.{places}f}"
     return format_amount(value)
 

@@ -70,6 +70,9 @@ Decision: TypeAlias = Literal["ship", "undecided", "do not ship"]
 BY_METRIC = ("difference", "lower", "upper", "at_least", "at_most", "differing")
 """Numbers of a decision for each metric."""
 
+MANY = 1_000_000
+"""A larger number of queries is not stated in sentences. It is far less precise than its digits suggest."""
+
 LISTED = 3
 """A sentence contains the bounds of so many metrics or segments."""
 
@@ -88,7 +91,9 @@ class NeededSize(NamedTuple):
 
     def __str__(self) -> str:
         """Return the range, or an empty text if the sample promises no number."""
-        return "" if self.median is None else format_range(self.median, self.upper)
+        if self.median is None:
+            return ""
+        return "more than a million" if self.median > MANY else f"about {format_range(self.median, self.upper)}"
 
 
 class Change(NamedTuple):
@@ -508,7 +513,7 @@ class BaselineComparison(Scope, TextResult):
             return ""
         needs = " This sample does not promise any number of queries that would suffice to ship."
         if size := str(candidate.queries_needed or ""):
-            needs = f" To ship with 80 % probability, a new experiment with one test needs about {size} queries"
+            needs = f" To ship with 80 % probability, a new experiment with one test needs {size} queries"
             needs += " (sufficient with 50 % and with 80 % confidence)." if " to " in size else "."
         if any(self.repeats.values()):
             needs += " More repeats may help, too: see Comparison.plan."
@@ -613,7 +618,9 @@ class _Sentence:
         labels, margins = self.result.labels, []
         for change in self.whole:
             if change.at_least <= 0 and change.metric in leading:
-                bound = f"at worst {round_bound(-change.at_least, up=True)}" if change.at_least < 0 else "not"
+                bound = (
+                    f"at worst {round_bound(-change.at_least, True, change.margin)}" if change.at_least < 0 else "not"
+                )
                 text += f", {bound} {lower} ({labels[change.metric]})"
                 margins.append(self.result.format_margin(change.metric))
         text += f", within the margin of {join_names(list(dict.fromkeys(margins)))}" if margins else ""
@@ -624,7 +631,11 @@ class _Sentence:
         guards = [change for change in self.whole if change.metric in self.result.guards]
         texts = []
         for change in guards if len(guards) <= LISTED else ():
-            worse = f"at most {round_bound(-change.at_least, up=True)} worse" if change.at_least < 0 else "not worse"
+            worse = (
+                f"at most {round_bound(-change.at_least, True, change.margin)} worse"
+                if change.at_least < 0
+                else "not worse"
+            )
             texts.append(f"{change.metric} {worse} (margin {self.result.format_margin(change.metric)})")
         if len(guards) > LISTED:
             texts.append(f"{len(guards)} guards within their margins")
@@ -636,7 +647,8 @@ class _Sentence:
         """Return how far the candidate may be behind. All losses are within their margins."""
         if worst.at_least >= 0:
             return f"not behind {self.old}"
-        text = f"at worst {round_bound(-worst.at_least, up=True)}{self._name_measure(worst)} behind {self.old}"
+        bound = round_bound(-worst.at_least, up=True, limit=worst.margin)
+        text = f"at worst {bound}{self._name_measure(worst)} behind {self.old}"
         if self.margin is not None:
             return f"{text}, within the margin of {format_exact(self.margin)}"
         return f"{text} (margin {self.result.format_margin(worst.metric)}), the largest loss in units of the margin"
@@ -654,12 +666,14 @@ class _Sentence:
         """Return lower bounds, each with its metric, segment, and margin if there are several of these."""
         labels, texts = self.result.labels, []
         several = len({change.metric for change in self.changes}) > 1
+        are_losses = self.candidate.decision == "do not ship"
         for change, size in zip(changes, sizes, strict=True):
             details = [labels[change.metric]] if several else []
             details += [change.segment] if change.segment else []
-            if self.margin is None and self.candidate.decision == "do not ship":
+            if self.margin is None and are_losses:
                 details.append(f"margin {self.result.format_margin(change.metric)}")
-            texts.append(round_bound(size, up=False) + (f" ({', '.join(details)})" if details else ""))
+            bound = round_bound(size, up=False, limit=change.margin if are_losses else None)
+            texts.append(f"{bound} ({', '.join(details)})" if details else bound)
         return join_names(texts, LISTED)
 
     def _describe_shortage(self, change: Change) -> str:
@@ -677,7 +691,8 @@ class _Sentence:
         needed = self.candidate.queries_needed
         if needed is None or needed.median is None:
             return ""
-        return f" A new test needs about {needed.median:,} queries, if the difference is as it looks."
+        size = NeededSize(needed.median, needed.median)
+        return f" A new test needs {size} queries, if the difference is as it looks."
 
 
 def _format_advice(result: BaselineComparison, first: CandidateDecision, names: Mapping[str, str]) -> str:

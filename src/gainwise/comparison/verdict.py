@@ -497,14 +497,15 @@ class Choice:
 
     def _join_bounds(self, bounds: Mapping[str, float], *, up: bool) -> str:
         """Return bounds with their measures: the weaker one of two variants, otherwise one bound for each metric."""
+        limit = self.verdict.margin if up and self.verdict.margin else None
         if self.has_one_measure:
             weaker = (max if up else min)(bounds, key=bounds.__getitem__)
             share = self._format_share(bounds) if up else ""
-            return f"{round_bound(bounds[weaker], up=up)} {name_family(weaker)}{share}"
+            return f"{round_bound(bounds[weaker], up, limit)} {name_family(weaker)}{share}"
         parts = []
         for label in self.labels:
             share = self._format_share({label.name: bounds[label.name]}) if up else ""
-            parts.append(f"{round_bound(bounds[label.name], up=up)} {printable(label.name)}{share}")
+            parts.append(f"{round_bound(bounds[label.name], up, limit)} {printable(label.name)}{share}")
         return " and ".join(parts)
 
     def _format_share(self, bounds: Mapping[str, float]) -> str:
