@@ -39,7 +39,7 @@ from ..metrics.base import Metric
 from ..metrics.dcg import DCG, NDCG, at_bases, discounts
 from ..metrics.names import MetricLike
 from .estimates import Estimate, RepeatError, estimate
-from .inference import JointEstimate, Sample, compute_regret_band, critical_value, draw_errors, two_step_test
+from .inference import BestTest, JointEstimate, Sample, compute_regret_band, critical_value, draw_errors
 from .panel import Panel
 from .ranked_models import Rankings, read_template, select_sums
 
@@ -440,7 +440,7 @@ def read_gain_path(
     estimated, models, at = joint.estimated, joint.panel.models, np.array(bases)
     band = compute_regret_band(estimated, joint.bootstrap, sample.alpha)
     names = np.array(models, dtype=object)
-    test = two_step_test(estimated, joint.bootstrap, sample.alpha)
+    test = BestTest(estimated, joint.bootstrap, sample.alpha)
     winners = find_leaders(models, at, estimated.mean)
     stretches = [(model, find_stretches(at, row)) for model, row in zip(models, band.may_be_best.T, strict=True)]
     ranges = sorted(((model, *ends) for model, rows in stretches for ends in rows), key=lambda row: row[1:])

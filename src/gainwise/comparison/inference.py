@@ -504,7 +504,15 @@ class Sample:
 
 
 class BestTest:
-    """Result of testing every model for being best. Blocks of models limit the memory.
+    r"""Test for every model that it is best under all metrics, or under those in `rows`.
+
+    Step one bounds how far each inequality is from binding: with c₁ the 1 − β quantile of the largest studentized error
+    and β = α/10 (or 1/(B + 1) if that is larger), an inequality with λ = min(0, t + c₁) < 0 is slack and counts less in
+    step two. Its critical value is c = max(0, q_{1−α+β}(max(t* + λ))). The p-value of a model is
+    (1 + #{max(t* + λ) >= T})/(B + 1) + β, at most 1, and 1 if T <= 0.
+
+    Statistics are corrected for skewness, see `remove_skewness`. For a pair with a support of fewer than 30
+    queries, t is −inf, so it cannot rule out a model. Blocks of models limit the memory.
 
     Attributes
     ----------
@@ -514,10 +522,14 @@ class BestTest:
     p_value : float
         P-value of the hypothesis that some model is best, the largest one of the models. At most α exactly if every
         model is rejected. Never 0.
+
+    References
+    ----------
+    Romano, Shaikh & Wolf (2014), "A practical two-step method for testing moment inequalities", Econometrica 82(5).
     """
 
     def __init__(
-        self, estimated: Estimate, bootstrap: BootstrapDraws, alpha: float, rows: Sequence[int] | None
+        self, estimated: Estimate, bootstrap: BootstrapDraws, alpha: float, rows: Sequence[int] | None = None
     ) -> None:
         self._rows = np.arange(len(estimated.mean)) if rows is None else np.asarray(rows)
         self._estimated, self._bootstrap, self._usable = estimated, bootstrap, estimated.can_reject
@@ -605,26 +617,6 @@ class BestTest:
             bounds[rising] = np.maximum(bounds[rising], further)
             rising = rising[gained]
         return bounds
-
-
-def two_step_test(
-    estimated: Estimate, bootstrap: BootstrapDraws, alpha: float, rows: Sequence[int] | None = None
-) -> BestTest:
-    r"""Test for every model that it is best under all metrics, or under those in `rows`.
-
-    Step one bounds how far each inequality is from binding: with c₁ the 1 − β quantile of the largest studentized error
-    and β = α/10 (or 1/(B + 1) if that is larger), an inequality with λ = min(0, t + c₁) < 0 is slack and counts less in
-    step two. Its critical value is c = max(0, q_{1−α+β}(max(t* + λ))). The p-value of a model is
-    (1 + #{max(t* + λ) >= T})/(B + 1) + β, at most 1, and 1 if T <= 0.
-
-    Statistics are corrected for skewness, see `remove_skewness`. For a pair with a support of fewer than 30
-    queries, t is −inf, so it cannot rule out a model.
-
-    References
-    ----------
-    Romano, Shaikh & Wolf (2014), "A practical two-step method for testing moment inequalities", Econometrica 82(5).
-    """
-    return BestTest(estimated, bootstrap, alpha, rows)
 
 
 def _split(margin: float | Floats, models: Integers) -> list[tuple[Floats, Integers]]:

@@ -13,7 +13,7 @@ from .._common.typing import Bools, Floats, Integers
 from .bounds import DifferenceBounds, remove_skewness
 from .estimates import MIN_QUERIES, ROUNDING
 from .flags import FEW_QUERIES
-from .inference import MAX_MODELS, BootstrapDraws, JointEstimate, Sample, invert_t, two_step_test
+from .inference import MAX_MODELS, BestTest, BootstrapDraws, JointEstimate, Sample, invert_t
 
 DISCORDANCE = "discordance"
 
@@ -324,7 +324,7 @@ def _bound_regrets(single: JointEstimate, alpha: float, largest: float) -> dict[
         "regret": np.maximum(0.0, estimated.difference[0].max(axis=1)),
         "regret_lower": np.maximum(0.0, bounds.max(axis=1)),
         "regret_upper": np.clip(-bounds.min(axis=0), 0.0, largest),
-        "may_be_best": two_step_test(estimated, bootstrap, alpha / 2).not_rejected,
+        "may_be_best": BestTest(estimated, bootstrap, alpha / 2).not_rejected,
     }
 
 
