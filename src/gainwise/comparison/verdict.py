@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, NamedTuple, TypeAlias, cast
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -185,7 +185,7 @@ class Verdict(Settings, Scope, TextResult):
     kind: Kind
     material: bool
     within_margin: bool
-    metrics: tuple[str, str]
+    metrics: tuple[str, ...]
     models: tuple[str, ...]
     left_out: dict[str, int]
     winners: dict[str, str]
@@ -234,7 +234,7 @@ class Verdict(Settings, Scope, TextResult):
             kind=_find_kind(evidence, within and is_enough),
             material=evidence.price_lower > margin,
             within_margin=within,
-            metrics=cast("tuple[str, str]", names),
+            metrics=names,
             models=panel.models,
             queries=panel.queries,
             left_out=counts.left_out,

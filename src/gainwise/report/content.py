@@ -238,7 +238,7 @@ def choose_pair(comparison: Comparison) -> ExplainedPair | None:
     return ExplainedPair(winner, rival, f"the winner under both metrics and {role}")
 
 
-def best_rounds(curves: pd.DataFrame, metrics: tuple[str, str], lower_is_better: Container[str] = ()) -> pd.DataFrame:
+def best_rounds(curves: pd.DataFrame, metrics: Sequence[str], lower_is_better: Container[str] = ()) -> pd.DataFrame:
     """Find the best rounds of curves under two metrics.
 
     Parameters

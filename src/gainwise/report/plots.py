@@ -791,7 +791,7 @@ def format_gain(base: float, grade: float) -> str:
 
 def plot_curves(
     curves: pd.DataFrame,
-    metrics: tuple[str, str],
+    metrics: Sequence[str],
     ax: Axes | None = None,
     theme: str = "light",
     *,
@@ -861,7 +861,7 @@ def plot_curves(
     return finish(ax, colors, title, alt, "round", "distance from its own best", pad=22 if len(rows) == 1 else 10)
 
 
-def _describe_rounds(rows: Sequence[Mapping[Any, Any]], metrics: tuple[str, str]) -> str:
+def _describe_rounds(rows: Sequence[Mapping[Any, Any]], metrics: Sequence[str]) -> str:
     differing = sum(row[f"round {metrics[0]}"] != row[f"round {metrics[1]}"] for row in rows)
     if len(rows) > 1:
         return f"the best rounds differ in {differing} of {len(rows)} folds"
@@ -875,7 +875,7 @@ def _describe_rounds(rows: Sequence[Mapping[Any, Any]], metrics: tuple[str, str]
     return f"{text} (stopping by the other loses {sizes[0]} and {sizes[1]})"
 
 
-def _describe_fold(row: Mapping[Any, Any], metrics: tuple[str, str], lower_is_better: Container[str]) -> str:
+def _describe_fold(row: Mapping[Any, Any], metrics: Sequence[str], lower_is_better: Container[str]) -> str:
     parts = []
     for metric in metrics:
         difference = row[f"loss {metric}"] * (1 if metric in lower_is_better else -1)
