@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -246,10 +245,10 @@ def _list_choices(base: Metric, longest: int, exponential: bool) -> list[tuple[s
         if min(k, longest) not in depths:
             depths.add(min(k, longest))
             choices.append((f"cutoff {k}", "cutoff", base.change(k=k)))
-    ties: Any = "order" if base.ties == "average" else "average"
-    name = "ties in the order of the data" if ties == "order" else "average over orders of ties"
-    with suppress(ValueError):  # map(denominator=hits) is not averaged over ties.
-        choices.append((name, "ties", base.change(ties=ties)))
+    if base.ties == "average":
+        choices.append(("ties in the order of the data", "ties", base.change(ties="order")))
+    elif base.has_mean_over_ties:
+        choices.append(("average over orders of ties", "ties", base.change(ties="average")))
     return choices
 
 
