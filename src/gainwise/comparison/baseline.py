@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import compress
 from os import PathLike
 from statistics import NormalDist
@@ -89,6 +90,22 @@ class NeededSize(NamedTuple):
     def __str__(self) -> str:
         """Return the range, or an empty text if the sample promises no number."""
         return "" if self.median is None else format_range(self.median, self.upper)
+
+
+class DeferredSize:
+    """Field for a needed size, or for a function that computes it when the field is first read."""
+
+    def __get__(self, candidate: CandidateDecision | None, owner: type) -> NeededSize | None:
+        if candidate is None:
+            return None
+        fields = vars(candidate)
+        if callable(fields["queries_needed"]):
+            fields["queries_needed"] = fields["queries_needed"]()
+        size: NeededSize | None = fields["queries_needed"]
+        return size
+
+    def __set__(self, candidate: CandidateDecision, size: NeededSize | Callable[[], NeededSize] | None) -> None:
+        vars(candidate)["queries_needed"] = size
 
 
 class Change(NamedTuple):
@@ -180,7 +197,10 @@ class CandidateDecision:
     differing: dict[str, int]
     shares: dict[str, dict[str, float]]
     changes: tuple[Change, ...]
-    queries_needed: NeededSize | None = None
+    queries_needed: DeferredSize = DeferredSize()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"queries_needed": self.queries_needed}
 
     def to_dict(self) -> dict[str, Any]:
         """Return all attributes as plain values for JSON. Infinite bounds become None."""
@@ -798,7 +818,7 @@ def _decide(parts: Sequence[Part], b: int, c: int, intervals: Floats) -> Candida
     # If the models are equal on every query, they may be so on all further ones, which then bound no loss either.
     can_plan = decision == "undecided" and not (np.isinf(at_least) & (pair.below + pair.above == 0)).any()
     can_plan = can_plan and gate.places is None and (not gate.looks or gate.queries >= gate.looks[-1])
-    needed = _estimate_needs(parts, b, c, margins) if can_plan and all(part.decides for part in parts) else None
+    can_plan = can_plan and all(part.decides for part in parts)
     difference = np.array([panel.in_unit(*row) for row in zip(metrics, pair.difference, strict=True)])
     ends = zip(metrics, intervals[:, b, c], -intervals[:, c, b], strict=True)
     first, second = np.transpose([(panel.in_unit(name, one), panel.in_unit(name, other)) for name, one, other in ends])
@@ -825,7 +845,7 @@ def _decide(parts: Sequence[Part], b: int, c: int, intervals: Floats) -> Candida
         changes=tuple(
             change for part, own in zip(parts, bounds, strict=True) for change in _list_changes(part, own, b, c)
         ),
-        queries_needed=needed,
+        queries_needed=partial(_estimate_needs, parts, b, c, margins) if can_plan else None,
     )
 
 
