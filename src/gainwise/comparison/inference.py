@@ -635,28 +635,11 @@ def bound_regrets_from_above(bootstrap: BootstrapDraws, alpha: float) -> Floats:
     return np.asarray(np.maximum(0.0, -bootstrap.bound_pairs(alpha).min(axis=1)))
 
 
-@dataclass(frozen=True)
-class RegretBand:
-    """Simultaneous band of regrets.
+def compute_regret_band(estimated: Estimate, bootstrap: BootstrapDraws, alpha: float) -> tuple[Floats, Floats]:
+    r"""Return simultaneous lower and upper bounds of all regrets under all metrics, shape (metrics, M) each.
 
-    Attributes
-    ----------
-    lower, upper : ndarray, shape (metrics, M)
-        All regrets under all metrics are between them with probability 1 − α. `lower` is positive exactly if the model
-        is ruled out. `upper` is infinite if nothing can be decided.
-    """
-
-    lower: Floats
-    upper: Floats
-
-    @property
-    def may_be_best(self) -> Bools:
-        """Whether each model may be best under each metric, simultaneously, shape (metrics, M)."""
-        return self.lower <= 0
-
-
-def compute_regret_band(estimated: Estimate, bootstrap: BootstrapDraws, alpha: float) -> RegretBand:
-    r"""Return simultaneous lower and upper bounds of all regrets under all metrics.
+    All regrets are between them with probability 1 − α. The lower bound is positive exactly if the model is ruled out.
+    The upper bound is infinite if nothing can be decided.
 
     There are two steps, as in the test. Let d be the difference of j to k, e its standard error, and q₁ the 1 − β
     quantile of the largest studentized error of all pairs and metrics, with β = α/10. Then
@@ -686,7 +669,7 @@ def compute_regret_band(estimated: Estimate, bootstrap: BootstrapDraws, alpha: f
     may_be_best = np.broadcast_to((first == 0)[:, None, :], differences.shape)
     upper = -differences.transpose(0, 2, 1)
     upper = np.maximum(0.0, upper.max(axis=2, initial=0.0, where=may_be_best))
-    return RegretBand(lower, np.maximum(upper, np.maximum(0.0, estimated.difference.max(axis=2))))
+    return lower, np.maximum(upper, np.maximum(0.0, estimated.difference.max(axis=2)))
 
 
 def estimate_detectable_difference(
