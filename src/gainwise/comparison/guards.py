@@ -16,7 +16,6 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 
 from .._common import EARLIER_NAME, cached_property
-from .._common.arrays import nearest
 from .._common.lazy import scipy, special
 from .._common.text import join_names
 from .._common.typing import Bools, Floats, Integers
@@ -73,7 +72,7 @@ def read_family(
     if not margins:
         raise ValueError("margin has no metric. Pass for example {'ndcg_linear@10': 0.002, 'revenue@10': '1%'}.")
     for metric, stated in margins.items():
-        _validate_compared("margin", metric, metrics)
+        validate_choice("each metric of margin", metric, metrics)
         if _read_amount(metric, stated) == 0 and (isinstance(margin, Mapping) or isinstance(stated, str)):
             raise ValueError(f"margin of {metric} must be above 0, got {stated!r}. Pass the largest acceptable loss.")
     if require == "no_loss" and gain is not None:
@@ -90,18 +89,11 @@ def read_family(
             raise TypeError(f"gain must be the name of a metric or a list of names, got {gain!r}.")
         leading = (gain,) if isinstance(gain, str) else tuple(dict.fromkeys(gain))
         for metric in leading:
-            _validate_compared("gain", metric, list(margins))
+            validate_choice("each metric of gain (with a margin)", metric, list(margins))
         if not leading:
             raise ValueError("gain is empty. Pass at least one metric, or require='no_loss'.")
     guards = [metric for metric in metrics if metric in margins and metric not in leading]
     return Family({metric: margins[metric] for metric in (*leading, *guards)}, leading if require == "gain" else ())
-
-
-def _validate_compared(argument: str, metric: Any, metrics: Sequence[str]) -> None:
-    if metric not in metrics:
-        kind = "compared metrics" if argument == "margin" else "metrics with a margin"
-        hint = nearest(str(metric), metrics)
-        raise ValueError(f"{argument} must name {kind}, got {metric!r}{hint} (metrics: {', '.join(metrics)}).")
 
 
 def _read_amount(metric: str, margin: Margin) -> float:

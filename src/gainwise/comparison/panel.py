@@ -18,6 +18,7 @@ from .._common.validation import (
     validate_integer,
     validate_number,
     validate_text,
+    validate_unique,
 )
 from .query_labels import read_clusters
 
@@ -202,8 +203,7 @@ def validate_primary(primary: Sequence[str] | None, metrics: Sequence[str]) -> t
     if len(pair) != 2 or pair[0] == pair[1]:
         raise ValueError(f"primary must name two different metrics, got {pair!r}.")
     for metric in pair:
-        if metric not in metrics:
-            raise ValueError(f"primary must name compared metrics, got {metric!r} (metrics: {', '.join(metrics)}).")
+        validate_choice("each metric of primary", metric, metrics)
     return pair[0], pair[1]
 
 
@@ -223,8 +223,7 @@ def validate_model_names(models: Sequence[str], columns: int) -> tuple[str, ...]
     for place, name in enumerate(models):
         if not isinstance(name, str):
             raise TypeError(f"models[{place}] must be a string, got {name!r} of type {type(name).__name__}.")
-        if name in models[:place]:
-            raise ValueError(f"models must be distinct, got {name!r} at {models.index(name)} and {place}.")
+    validate_unique("models", models)
     return tuple(validate_text(f"models[{place}]", str(name)) for place, name in enumerate(models))
 
 

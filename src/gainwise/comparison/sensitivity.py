@@ -9,11 +9,11 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from .._common.arrays import nearest
 from .._common.lazy import pandas as pd
 from .._common.lazy import scipy
 from .._common.text import TextResult, format_confidence, join_names, pluralize
 from .._common.typing import Floats, Integers
+from .._common.validation import validate_choice
 from ..evaluation.evaluator import Evaluator
 from ..metrics.base import FunctionMetric, Metric
 from ..metrics.dcg import has_exponential_gain
@@ -188,8 +188,7 @@ def _group_repeats(panel: Panel, groups: Mapping[str, str] | None) -> tuple[tupl
     if not isinstance(groups, Mapping):
         raise TypeError(f"groups must map the name of a model to the name of its group, got {groups!r}.")
     for name in groups:
-        if name not in names:
-            raise ValueError(f"groups must name compared models, got {name!r}{nearest(str(name), names)}.")
+        validate_choice("each model of groups", name, names)
     names = [str(groups.get(name, name)) for name in names]
     distinct = tuple(dict.fromkeys(names))
     if len(distinct) < 2:

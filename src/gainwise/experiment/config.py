@@ -28,8 +28,7 @@ from pydantic import (
 )
 
 from .._common.arrays import nearest
-from .._common.text import join_names
-from .._common.validation import validate_name
+from .._common.validation import validate_choice, validate_name
 from ..comparison.compare import DEFAULT_METRICS
 from ..comparison.panel import validate_primary, validate_seed
 from ..metrics.base import Metric
@@ -300,9 +299,8 @@ def validate_stop_by(stop_by: Any, metrics: Sequence[Metric]) -> str:
     if name not in names:
         with suppress(ValueError, TypeError):
             name = str(parse_metric(stop_by))
-    if name in names:
-        return name
-    raise ValueError(f"stop_by must be one of {', '.join(names)}, got {str(stop_by)!r}{nearest(str(stop_by), names)}")
+    validate_choice("stop_by", name, names)
+    return name
 
 
 class Repeats(StrictModel):
@@ -383,8 +381,6 @@ class ExperimentConfig(StrictModel):
         validate_seed(self.seed, self.draws, self.alpha)
         if self.vary != "seed" and self.repeats.number == 1:
             raise ValueError(f"vary must be 'seed' without repeats, got {self.vary!r}. Pass repeats=5, for example.")
-        names, baseline = [candidate.name for candidate in self.candidates], self.repeats.baseline
-        if baseline is not None and baseline not in names:
-            hint = nearest(baseline, names) or f" (candidates: {join_names(names)})"
-            raise ValueError(f"repeats.baseline must be a candidate, got {baseline!r}{hint}")
+        if self.repeats.baseline is not None:
+            validate_choice("repeats.baseline", self.repeats.baseline, [own.name for own in self.candidates])
         return self
