@@ -626,15 +626,6 @@ def _split(margin: float | Floats, models: Integers) -> list[tuple[Floats, Integ
     return [(margins[start : start + MODEL_BLOCK], models[start : start + MODEL_BLOCK]) for start in starts]
 
 
-def bound_regrets_from_above(bootstrap: BootstrapDraws, alpha: float) -> Floats:
-    """Return simultaneous upper bounds of the regret of every model under every metric, shape (metrics, M).
-
-    The regret is the largest difference of another model to it, so the bound is the largest upper bound of these. It is
-    valid for a model that is selected by the data. It is 0 or more, and infinite if nothing can be decided.
-    """
-    return np.asarray(np.maximum(0.0, -bootstrap.bound_pairs(alpha).min(axis=1)))
-
-
 def compute_regret_band(estimated: Estimate, bootstrap: BootstrapDraws, alpha: float) -> tuple[Floats, Floats]:
     r"""Return simultaneous lower and upper bounds of all regrets under all metrics, shape (metrics, M) each.
 

@@ -36,7 +36,6 @@ from .inference import (
     BootstrapDraws,
     JointEstimate,
     Sample,
-    bound_regrets_from_above,
     estimate_detectable_difference,
 )
 from .metric_labels import MetricLabel, label_metrics, name_family
@@ -378,7 +377,8 @@ def test_models(joint: JointEstimate, alpha: float) -> Evidence:
         common_best=both.not_rejected,
         may_be_best=may_be_best,
         lower=np.where(may_be_best, 0.0, [test.bound_regrets(steps) for test in single]),
-        upper=bound_regrets_from_above(bootstrap, alpha),
+        # The regret is the largest difference of another model. Its bound is valid for a model that the data select.
+        upper=np.maximum(0.0, -bootstrap.bound_pairs(alpha).min(axis=1)),
         price_lower=float(both.bound_regrets().min()) if not both.not_rejected.any() else 0.0,
     )
 

@@ -40,7 +40,7 @@ from matplotlib.transforms import ScaledTranslation
 from .._common.names import split_names
 from .._common.text import MINUS, as_text, format_difference, format_mean, format_size, pieces, pluralize, printable
 from .._common.theme import LIGHT
-from .._common.validation import validate_integer
+from .._common.validation import validate_choice, validate_integer
 from ..comparison.gain_path import select_labelled_bases
 from ..comparison.metric_labels import label_metrics
 from .chart import STAR
@@ -836,10 +836,8 @@ def plot_curves(
         losses = best.groupby("candidate", sort=False)[[f"loss {metric}" for metric in metrics]].mean().max(axis=1)
         # A loss is missing if the metric has no value at the best round of the other metric.
         candidate = str(losses.fillna(0.0).idxmax())
+    validate_choice("candidate", str(candidate), best["candidate"].unique().tolist())
     rows = best[best["candidate"] == str(candidate)].to_dict("records")
-    if not rows:
-        valid = ", ".join(best["candidate"].unique())
-        raise ValueError(f"candidate must be one of {valid}, got {candidate!r}, which has no curves under both metrics")
     ax, colors = start(ax, theme, (6.8, 4.2))
     lines = []
     for row in rows:
