@@ -982,15 +982,9 @@ class Comparison:
         if self.primary is not None:
             is_complete = all_pairs or self._pair_count <= MAX_PAIRS
             content |= {"pairs": self.pairs if is_complete else self._clearest_pairs, "verdict": self.verdict}
-        if self.segments is not None:
-            content["segments"] = self.segments
-        if self._baseline is not None:
-            content["against"] = self._decisions
-        if self.selected is not None:
-            content["selected"] = self.selected
-        if self.searched is not None:
-            content["searched"] = self.searched
-        return dict(plain(content))
+        optional: dict[str, Any] = {"segments": self.segments, "against": self._decisions}
+        optional |= {"selected": self.selected, "searched": self.searched}
+        return dict(plain(content | {name: value for name, value in optional.items() if value is not None}))
 
     @property
     def plot(self) -> Plots:

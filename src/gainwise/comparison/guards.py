@@ -290,7 +290,7 @@ def build_parts(sample: Sample, joint: JointEstimate, labels: Labels, gate: Gate
     """Yield all queries, then each segment. `labels` are those of the queries of the sample."""
     panel = joint.panel
     yield Part(gate, panel, joint.estimated, (*gate.earlier, panel.queries), gate.places, gate.size)
-    counted = sample.find_common_queries(panel.metrics)
+    counted = sample.panel.find_common_queries(panel.metrics)
     for column, label in list_segments(labels):
         yield _build_segment(gate, joint, np.asarray(labels[column][counted] == label, dtype=bool), (column, label))
 

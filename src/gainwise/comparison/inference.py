@@ -467,12 +467,7 @@ class Sample:
     def compute_digests(self, metrics: Sequence[str]) -> list[str]:
         """Return the hashes of the ids of the queries with a value under all of these metrics."""
         ids = range(self.panel.queries) if self.ids is None else self.ids
-        return compute_digests(compress(ids, self.find_common_queries(metrics)))
-
-    def find_common_queries(self, metrics: Sequence[str]) -> Bools:
-        """Return which queries have a value under all of these metrics."""
-        rows = [self.panel.metrics.index(metric) for metric in metrics]
-        return np.asarray(~np.isnan(self.panel.values[rows, 0]).any(axis=0))
+        return compute_digests(compress(ids, self.panel.find_common_queries(metrics)))
 
     def joint(self, metrics: Sequence[str]) -> JointEstimate:
         """Return the joint estimate of several metrics, computed on first use."""

@@ -119,10 +119,8 @@ def _build_discordance(sample: Sample, names: tuple[str, str], pairs: Pairs) -> 
     ranges = {DISCORDANCE: (other_low - high, other_high - low)}
     gaps = Sample(gap, sample.alpha, sample.draws, sample.seed, ranges)
     effects = _build_effects(gaps.joint((DISCORDANCE,)), gaps, pairs)[DISCORDANCE]
-    further = {
-        f"{DISCORDANCE} {quantity}": effects[quantity] for quantity in ("lower", "upper", "p_value", "p_adjusted")
-    }
-    return {DISCORDANCE: effects["difference"], **further}
+    further = ("lower", "upper", "p_value", "p_adjusted")
+    return {DISCORDANCE: effects["difference"], **{f"{DISCORDANCE} {name}": effects[name] for name in further}}
 
 
 def _build_effects(

@@ -118,10 +118,15 @@ class Panel:
         if others == list(range(first + 1, first + len(places))):  # A slice does not copy the values.
             rows = slice(first, first + len(places))
         self.validate_common_queries(metrics)
-        counted: NDArray[np.bool_] = np.logical_not(np.isnan(self.values[rows, 0]).any(axis=0))
+        counted = self.find_common_queries(metrics)
         repeats = self.repeats and tuple(array[rows] for array in self.repeats)
         selected = replace(self, metrics=tuple(metrics), values=self.values[rows], repeats=repeats)
         return selected if counted.all() else selected.subset(counted)
+
+    def find_common_queries(self, metrics: Sequence[str]) -> NDArray[np.bool_]:
+        """Return which queries have a value under all of these metrics."""
+        rows = [self.metrics.index(metric) for metric in metrics]
+        return np.asarray(~np.isnan(self.values[rows, 0]).any(axis=0))
 
     def subset(self, mask: NDArray[np.bool_]) -> Panel:
         """Return the queries of a mask."""
