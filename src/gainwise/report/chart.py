@@ -88,11 +88,6 @@ class Row:
     remark: str = ""
     is_reference: bool = False
 
-    @property
-    def possible(self) -> bool:
-        """Whether the model is not ruled out under any metric."""
-        return all(mark.possible for mark in self.marks)
-
 
 @dataclass(frozen=True)
 class Series:
