@@ -11,7 +11,6 @@ from sklearn.linear_model import LinearRegression
 from tests.bad_inputs import BadInput, bad_inputs
 
 import gainwise as gw
-from gainwise._common import EARLIER_NAME
 
 RNG = np.random.default_rng(0)
 GOOD, OTHER = RNG.random((2, 40, 3))
@@ -217,7 +216,6 @@ VALUES = [
     ("another margin", lambda: gate(0.1, earlier=LOOK), "margin", V, "earlier look"),
     ("fewer queries", lambda: gate(earlier={**LOOK, "queries": 50}), "50 queries", V, "earlier looks"),
     ("the last", lambda: gate(earlier={**LOOK, "looks": [20, 30], "queries": 30}), "30", V, "last"),
-    ("the earlier name", lambda: gate(earlier={EARLIER_NAME: "0.1.0"}), "earlier", V, "one of " + EARLIER_NAME),
     ("no record", lambda: gate(earlier={"looks": []}), "earlier", V, "JSON of"),
     ("looks after a test", lambda: gate(looks=(20, 60), earlier=ONCE), "looks", V, "new queries"),
     ("margin of another", lambda: gate({"z": 0.1}), "'z'", V, "metric of margin"),

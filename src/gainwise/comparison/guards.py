@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from .._common import EARLIER_NAME, cached_property
+from .._common import cached_property
 from .._common.lazy import scipy, special
 from .._common.text import join_names
 from .._common.typing import Bools, Floats, Integers
@@ -460,9 +460,6 @@ def read_record(earlier: Any) -> dict[str, Any]:
             raise ValueError(
                 f"earlier must be a JSON file of an earlier look, got {str(earlier)!r} ({error})."
             ) from None
-    if isinstance(earlier, Mapping) and EARLIER_NAME in earlier:
-        name = f"{EARLIER_NAME}, the earlier name of gainwise"
-        raise ValueError(f"earlier must be a decision of gainwise, got one of {name}. Repeat the earlier look.")
     record = earlier.get("against") or earlier if isinstance(earlier, Mapping) else None
     if not isinstance(record, Mapping) or not {"looks", "earlier", "queries", "bounds", "metrics"} <= set(record):
         raise ValueError("earlier must be a decision. Pass the JSON of `gainwise gate`, or the result of to_dict().")
