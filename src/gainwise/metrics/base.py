@@ -315,7 +315,10 @@ class Metric:
 
     @property
     def has_mean_over_ties(self) -> bool:
-        """Whether the metric supports ``ties="average"``, as all built-in ones but ``map(denominator=hits)`` do."""
+        """Whether the metric supports ``ties="average"``, as all built-in ones but ``map(denominator=hits)`` do.
+
+        Override it in a metric that does not. This metric then has no value in random order.
+        """
         return True
 
     @property
