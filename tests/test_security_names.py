@@ -66,7 +66,7 @@ def acting():
 
 
 def message_of(call, *arguments):
-    with pytest.raises(ValueError, match="known: ") as caught:
+    with pytest.raises(ValueError, match="must be one of ") as caught:
         call(*arguments)
     return str(caught.value)
 

@@ -283,13 +283,13 @@ class TestBand:
             largest.append(noise.compute_t(m, k, j) - slack)
         expected = np.sort(np.max(largest, axis=0))[math.ceil(0.955 * 2001) - 1]
         assert 0 < (surely > 0).sum() < surely.size
-        band = compute_regret_band(estimated, noise, 0.05)
+        lowest, highest = compute_regret_band(estimated, noise, 0.05)
         lower = estimated.difference - reach(expected, -estimated.skewness) * estimated.error
-        np.testing.assert_allclose(band.lower, np.maximum(0, lower.max(axis=2)), rtol=1e-9)
+        np.testing.assert_allclose(lowest, np.maximum(0, lower.max(axis=2)), rtol=1e-9)
         upper = estimated.difference + reach(expected, estimated.skewness) * estimated.error
         possible = np.broadcast_to((surely == 0)[:, None, :], upper.shape)
         largest = upper.max(axis=2, initial=0.0, where=possible)
-        np.testing.assert_allclose(band.upper, np.maximum(largest, estimated.difference.max(axis=2)), rtol=1e-9)
+        np.testing.assert_allclose(highest, np.maximum(largest, estimated.difference.max(axis=2)), rtol=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(10))

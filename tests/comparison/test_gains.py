@@ -12,7 +12,7 @@ import gainwise as gw
 from gainwise import Comparison
 from gainwise.comparison import gain_path
 from gainwise.comparison.gain_path import estimate_gains, find_crossings, find_leaders
-from gainwise.comparison.inference import two_step_test
+from gainwise.comparison.inference import BestTest
 
 BASES = [1, 1.2, 1.5, 2, 3, 4]
 BOTH = ["ndcg_linear@5", "ndcg_exp@5"]
@@ -192,8 +192,8 @@ def test_runs_and_clusters_follow():
         expected = getattr(direct.estimated, name)
         np.testing.assert_allclose(getattr(family.estimated, name)[[0, 2]], expected, rtol=1e-12, err_msg=name)
     np.testing.assert_allclose(family.estimated.repeats.variance[[0, 2]], direct.estimated.repeats.variance, rtol=1e-12)
-    ours = two_step_test(family.estimated, family.bootstrap, 0.05, rows=[0, 2])
-    assert ours.p_value == pytest.approx(two_step_test(direct.estimated, direct.bootstrap, 0.05).p_value, abs=0.03)
+    ours = BestTest(family.estimated, family.bootstrap, 0.05, rows=[0, 2])
+    assert ours.p_value == pytest.approx(BestTest(direct.estimated, direct.bootstrap, 0.05).p_value, abs=0.03)
     assert found.gains([1, 1.5, 2]).verdict.kind in ("genuine", "agree", "unresolved")
 
 

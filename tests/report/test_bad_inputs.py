@@ -26,12 +26,12 @@ CASES = [
     BadInput("no queries to draw", lambda make, _: plot_queries(queries_of(make(3)), most=0), "most", ValueError, "0"),
     BadInput("no rows", lambda make, _: plot_queries(queries_of(make(3))[:0]), "queries", ValueError, "no rows"),
     BadInput("another table", lambda *_: plot_queries(pd.DataFrame({"a": [1]})), "Comparison.queries", ValueError, "a"),
-    BadInput("candidate", lambda *_: plot_curves(CURVES, ("a", "b"), candidate="x"), "'x'", ValueError, "no curves"),
+    BadInput("candidate", lambda *_: plot_curves(CURVES, ("a", "b"), candidate="x"), "'x'", ValueError, "must be one"),
     BadInput("metric", lambda *_: plot_curves(CURVES, ("a", "z")), "a and z", ValueError, "both metrics"),
     BadInput("column", lambda *_: plot_curves(CURVES[["value"]], ("a", "b")), "round", ValueError, "must have"),
     BadInput("twice", lambda *_: best_rounds(CURVES.iloc[[0, 0]], ("a", "b"), ()), "round 1 of a", ValueError, "once"),
     BadInput("one gain", lambda make, _: plot_gains(make(3).gains([1])), "base", ValueError, "requires two bases"),
-    BadInput("baseline", lambda *_: compare_with("prod", "old", "new"), "'prod'", ValueError, "among the models"),
+    BadInput("baseline", lambda *_: compare_with("prod", "old", "new"), "'prod'", ValueError, "must be one"),
     BadInput("baseline alone", lambda *_: compare_with("old", "old"), "old", ValueError, "no candidate"),
 ]
 

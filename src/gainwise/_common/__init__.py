@@ -7,8 +7,6 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-EARLIER_NAME = "gainsay"
-"""Former name of the package, which its files contain."""
 
 if TYPE_CHECKING or sys.version_info >= (3, 12):
     cached_property = functools.cached_property

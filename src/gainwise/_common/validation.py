@@ -25,6 +25,15 @@ def validate_choice(argument: str, value: object, choices: Sequence[str]) -> Non
         raise ValueError(f"{argument} must be one of {', '.join(map(repr, choices))}, got {value!r}{hint}")
 
 
+def validate_unique(argument: str, names: Sequence[object]) -> None:
+    """Raise `ValueError` with both places, from 0, if a name occurs twice."""
+    places: dict[object, int] = {}
+    for place, name in enumerate(names):
+        first = places.setdefault(name, place)
+        if first != place:
+            raise ValueError(f"{argument} must be unique, got {name!r} twice, at {first} and {place}.")
+
+
 def validate_integer(argument: str, value: Any, least: int = 1, unit: str = "") -> int:
     """Return `value` as an int if it is a whole number of at least `least`, or raise.
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from .._common.validation import validate_choice
+from .._common.validation import validate_choice, validate_unique
 from .app import command
-from .inputs import AsJson, open_input, parse_model, read_data, validate_unique
+from .inputs import AsJson, open_input, parse_model, read_data
 from .outputs import Terminal, print_json
 
 if TYPE_CHECKING:

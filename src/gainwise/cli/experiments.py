@@ -11,7 +11,7 @@ import typer
 from rich.text import Text
 from typer import Option
 
-from .._common.text import describe_missing
+from .._common.text import describe_missing, plain
 from .app import command
 from .inputs import AllowIncomplete, AsJson, Open, reject_options
 from .outputs import Terminal, announce_report, plan_report, print_answer, print_comparison, print_json, validate_report
@@ -60,7 +60,6 @@ def run(
     result = experiment.run(progress=not as_json, jobs=jobs, allow_incomplete=allow_incomplete)
     if as_json:
         summary = {
-            **result.comparison.to_dict(),
             "stop_by": result.plan.stop_by,
             "compared": result.compared.to_dict("index"),
             "best_rounds": result.best_rounds.reset_index(),
@@ -70,7 +69,7 @@ def run(
             "finalists": result.finalists.to_dict("index"),
             "failures": result.failures,
         }
-        print_json(summary)
+        print_json(result.comparison.to_dict() | plain(summary))
         return
     print_experiment(result)
     if page is not None:

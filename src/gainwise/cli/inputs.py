@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 from typer import Argument, BadParameter, Option
 
 from .._common.text import printable
+from .._common.validation import validate_unique
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -179,13 +180,6 @@ def parse_source(text: str, *, columns: bool = True) -> Source:
     if columns and colon and column and not Path(text).is_file() and (file == "-" or Path(file).is_file()):
         return Source(Path(file), column)
     return Source(Path(text))
-
-
-def validate_unique(place: str, names: Sequence[str]) -> None:
-    """Raise an error if a name occurs twice. `place` describes the names."""
-    duplicate = next((name for number, name in enumerate(names) if name in names[:number]), None)
-    if duplicate is not None:
-        raise ValueError(f"{place} must be unique, got {duplicate!r} twice.")
 
 
 def parse_model(text: str, *, columns: bool = True) -> tuple[str, Source]:

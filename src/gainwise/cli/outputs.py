@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.theme import Theme
 
-from .._common.text import plain, printable
+from .._common.text import printable
 from .._common.theme import choose_terminal_colors
 from .._common.validation import validate_output
 
@@ -41,13 +41,13 @@ class Terminal(Console):
 
 
 def format_json(content: Any) -> str:
-    """Return JSON. Names are escaped if the terminal supports only ASCII, so that they remain complete."""
+    """Return JSON of `plain` content. Names are escaped if the terminal supports only ASCII, and remain complete."""
     ascii_only = not (sys.stdout.encoding or "").lower().startswith("utf")
-    return json.dumps(plain(content), indent=2, ensure_ascii=ascii_only, allow_nan=False)
+    return json.dumps(content, indent=2, ensure_ascii=ascii_only, allow_nan=False)
 
 
 def print_json(content: Any) -> None:
-    """Print JSON."""
+    """Print JSON of `plain` content."""
     typer.echo(format_json(content))
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from .._common.text import printable
+from .._common.text import plain, pluralize, printable
 from .app import command
 from .inputs import (
     AsJson,
@@ -38,7 +38,6 @@ def score(
     as_json: AsJson = False,
 ) -> None:
     """Score a run against qrels, like trec_eval. Files are in TREC formats, or CSV with a header."""
-    from .._common.text import pluralize
     from ..comparison.compare import DEFAULT_METRICS
     from ..evaluation.trec_runs import evaluate_run
     from ..report.text import frame_table, values_table
@@ -59,7 +58,7 @@ def score(
     assert result.coverage is not None
     if as_json:
         content = {"queries": result.judgments.queries, "mean": result.mean, "coverage": result.coverage}
-        print_json(content | ({"per_query": result.frame().to_dict("index")} if per_query else {}))
+        print_json(plain(content | ({"per_query": result.frame().to_dict("index")} if per_query else {})))
         return
     terminal = Terminal()
     if per_query:
@@ -110,7 +109,7 @@ def explain(
     numbers, conventions = distinct_numbers(judgments, scores, k), evaluate_conventions(values, scores, k, qid=qid)
     if as_json:
         content = {"k": k, "queries": judgments.queries, "numbers": numbers}
-        print_json({**content, "conventions": conventions.to_dict("index")})
+        print_json(plain({**content, "conventions": conventions.to_dict("index")}))
     else:
         Terminal().print(explanation(numbers, conventions, judgments.queries))
 
@@ -173,7 +172,7 @@ def metrics(as_json: AsJson = False) -> None:
         }
         rows.append({"name": name, "formula": formula, "options": values, "prints": prints})
     if as_json:
-        print_json(rows)
+        print_json(plain(rows))
         return
     table = Table.grid("name", "formula", padding=(0, 2))
     table.columns[0].no_wrap = True

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import compress
 from os import PathLike
 from statistics import NormalDist
@@ -93,7 +94,23 @@ class NeededSize(NamedTuple):
         """Return the range, or an empty text if the sample promises no number."""
         if self.median is None:
             return ""
-        return "more than a million" if self.median > MANY else f"about {format_range(self.median, self.upper)}"
+        return "more than a million" if self.median > MANY else format_range(self.median, self.upper)
+
+
+class DeferredSize:
+    """Field for a needed size, or for a function that computes it when the field is first read."""
+
+    def __get__(self, candidate: CandidateDecision | None, owner: type) -> NeededSize | None:
+        if candidate is None:
+            return None
+        fields = vars(candidate)
+        if callable(fields["queries_needed"]):
+            fields["queries_needed"] = fields["queries_needed"]()
+        size: NeededSize | None = fields["queries_needed"]
+        return size
+
+    def __set__(self, candidate: CandidateDecision, size: NeededSize | Callable[[], NeededSize] | None) -> None:
+        vars(candidate)["queries_needed"] = size
 
 
 class Change(NamedTuple):
@@ -185,7 +202,10 @@ class CandidateDecision:
     differing: dict[str, int]
     shares: dict[str, dict[str, float]]
     changes: tuple[Change, ...]
-    queries_needed: NeededSize | None = None
+    queries_needed: DeferredSize = DeferredSize()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"queries_needed": self.queries_needed}
 
     def to_dict(self) -> dict[str, Any]:
         """Return all attributes as plain values for JSON. Infinite bounds become None."""
@@ -513,7 +533,8 @@ class BaselineComparison(Scope, TextResult):
             return ""
         needs = " This sample does not promise any number of queries that would suffice to ship."
         if size := str(candidate.queries_needed or ""):
-            needs = f" To ship with 80 % probability, a new experiment with one test needs {size} queries"
+            about = "" if size.startswith("more") else "about "
+            needs = f" To ship with 80 % probability, a new experiment with one test needs {about}{size} queries"
             needs += " (sufficient with 50 % and with 80 % confidence)." if " to " in size else "."
         if any(self.repeats.values()):
             needs += " More repeats may help, too: see Comparison.plan."
@@ -691,7 +712,7 @@ class _Sentence:
         needed = self.candidate.queries_needed
         if needed is None or needed.median is None:
             return ""
-        size = NeededSize(needed.median, needed.median)
+        size = "more than a million" if needed.median > MANY else f"about {needed.median:,}"
         return f" A new test needs {size} queries, if the difference is as it looks."
 
 
@@ -813,7 +834,7 @@ def _decide(parts: Sequence[Part], b: int, c: int, intervals: Floats) -> Candida
     # If the models are equal on every query, they may be so on all further ones, which then bound no loss either.
     can_plan = decision == "undecided" and not (np.isinf(at_least) & (pair.below + pair.above == 0)).any()
     can_plan = can_plan and gate.places is None and (not gate.looks or gate.queries >= gate.looks[-1])
-    needed = _estimate_needs(parts, b, c, margins) if can_plan and all(part.decides for part in parts) else None
+    can_plan = can_plan and all(part.decides for part in parts)
     difference = np.array([panel.in_unit(*row) for row in zip(metrics, pair.difference, strict=True)])
     ends = zip(metrics, intervals[:, b, c], -intervals[:, c, b], strict=True)
     first, second = np.transpose([(panel.in_unit(name, one), panel.in_unit(name, other)) for name, one, other in ends])
@@ -840,7 +861,7 @@ def _decide(parts: Sequence[Part], b: int, c: int, intervals: Floats) -> Candida
         changes=tuple(
             change for part, own in zip(parts, bounds, strict=True) for change in _list_changes(part, own, b, c)
         ),
-        queries_needed=needed,
+        queries_needed=partial(_estimate_needs, parts, b, c, margins) if can_plan else None,
     )
 
 

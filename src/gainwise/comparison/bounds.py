@@ -174,9 +174,8 @@ class DifferenceBounds:
             freedom = find_pair_freedom(of_queries, variance, estimated.freedom, counts)
             widths = np.where(counts.any(axis=0), np.inf, widths)  # Another repeat may differ on other queries.
         below = estimated.below.copy()
-        below[:, range(shape[1]), range(shape[1])] = (
-            MIN_QUERIES  # The difference of a model to itself is not rare, but 0.
-        )
+        # The difference of a model to itself is not rare, but 0.
+        below[:, range(shape[1]), range(shape[1])] = MIN_QUERIES
         return cls(
             difference=estimated.difference,
             error=estimated.error,

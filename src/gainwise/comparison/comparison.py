@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from .._common import cached_property
-from .._common.arrays import nearest, number_table
+from .._common.arrays import number_table
 from .._common.lazy import pandas as pd
 from .._common.text import as_text, join_names, plain, pluralize, printable
 from .._common.typing import FilePath, Floats, Ids
@@ -196,8 +196,9 @@ class Comparison:
         self.models = tuple(models)
         self.values, repeats = read_tables(values, self.models, weights=weights, clusters=clusters)
         self.metrics = tuple(self.values)
-        self._validate_metric_names("metrics", metrics or ())
-        self._validate_metric_names("ranges", ranges or ())
+        for argument, names in (("metrics", metrics), ("ranges", ranges)):
+            for name in names or ():
+                validate_choice(f"each metric of {argument}", name, self.metrics)
         self.definitions = _find_definitions(self.metrics, metrics or {})
         self.lower_is_better = tuple(name for name, metric in self.definitions.items() if not metric.higher_is_better)
         self._weights = None if weights is None else number_table("weights", weights)
@@ -250,14 +251,6 @@ class Comparison:
     def _is_searched_here(self) -> bool:
         """Whether these queries selected the compared models from more candidates."""
         return self.searched is not None and self.selected is None and self.searched > len(self.models)
-
-    def _validate_metric_names(self, argument: str, names: Iterable[str]) -> None:
-        for name in names:
-            if name not in self.values:
-                hint = nearest(str(name), self.metrics)
-                raise ValueError(
-                    f"{argument} must name compared metrics, got {name!r}{hint} (metrics: {', '.join(self.metrics)})."
-                )
 
     def _validate_values(self) -> None:
         """Raise unless every metric has values, within its range, and the primary metrics share a query."""
@@ -989,15 +982,9 @@ class Comparison:
         if self.primary is not None:
             is_complete = all_pairs or self._pair_count <= MAX_PAIRS
             content |= {"pairs": self.pairs if is_complete else self._clearest_pairs, "verdict": self.verdict}
-        if self.segments is not None:
-            content["segments"] = self.segments
-        if self._baseline is not None:
-            content["against"] = self._decisions
-        if self.selected is not None:
-            content["selected"] = self.selected
-        if self.searched is not None:
-            content["searched"] = self.searched
-        return dict(plain(content))
+        optional: dict[str, Any] = {"segments": self.segments, "against": self._decisions}
+        optional |= {"selected": self.selected, "searched": self.searched}
+        return dict(plain(content | {name: value for name, value in optional.items() if value is not None}))
 
     @property
     def plot(self) -> Plots:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -260,22 +260,18 @@ def find_duplicates(values: Floats, tolerance: Floats) -> Integers:
     return duplicate_of
 
 
-class Units(NamedTuple):
-    """Values of queries or clusters, shape (metrics, M, units), and their shares. None if all shares are equal."""
+def read_units(panel: Panel) -> tuple[Floats, Floats | None]:
+    """Return the values and shares of queries, or the weighted means and the shares of clusters.
 
-    values: Floats
-    shares: Floats | None
-
-
-def read_units(panel: Panel) -> Units:
-    """Return the values and shares of queries, or the weighted means and the shares of clusters."""
+    The shape of values is (metrics, M, units). The shares are None if all are equal.
+    """
     if panel.clusters is None or panel.units == panel.queries:  # Clusters of one query each have no effect.
-        return Units(panel.values, panel.weights)
+        return panel.values, panel.weights
     (shares,) = sum_by_cluster(panel.shares[None], panel.clusters)
     sums = sum_by_cluster((panel.values * panel.shares).reshape(-1, panel.queries), panel.clusters)
     values = (sums / shares).reshape(*panel.values.shape[:2], panel.units)
     is_even = np.ptp(shares) <= ROUNDING * shares.max()
-    return Units(values, None if is_even else shares)
+    return values, None if is_even else shares
 
 
 def find_freedom(shares: Floats) -> float:

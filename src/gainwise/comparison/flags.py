@@ -295,32 +295,19 @@ class UnjudgedDocuments:
     handling: Unjudged
     other_means: dict[str, dict[str, float]] = field(default_factory=dict)
 
-    def find_other_winner(self, winners: Mapping[str, str], losses: Container[str]) -> tuple[str, str] | None:
-        """Return the first metric whose winner changes with the other handling, and its winner then, or None.
-
-        >>> means = {"mrr": {"A": 0.5, "B": 0.6}}
-        >>> UnjudgedDocuments({}, {}, {}, "drop", means).find_other_winner({"mrr": "A"}, ())
-        ('mrr', 'B')
-        """
-        for metric, means in self.other_means.items():
-            signed = {model: -mean if metric in losses else mean for model, mean in means.items()}
-            best = max(signed, key=signed.__getitem__)
-            if signed[best] > signed[winners[metric]] + ROUNDING:
-                return metric, best
-        return None
-
     def describe_obstacle(self, winners: Mapping[str, str], losses: Container[str], names: Mapping[str, str]) -> str:
         """Return the sentences that the best model depends on the handling, or an empty text. `names` are for texts."""
-        changed = self.find_other_winner(winners, losses)
-        if changed is None:
-            return ""
-        metric, best = changed
         condition = "left out" if self.handling == "irrelevant" else "counted as irrelevant"
-        extreme = "lowest" if metric in losses else "highest"
-        return (
-            f"Unjudged documents decide which run is best. If they are {condition}, {styled('n', names[best])} has the "
-            f"{extreme} mean {metric}, not {styled('n', names[winners[metric]])}."
-        )
+        for metric, means in self.other_means.items():
+            signed = {model: -mean if metric in losses else mean for model, mean in means.items()}
+            best, extreme = max(signed, key=signed.__getitem__), "lowest" if metric in losses else "highest"
+            if signed[best] > signed[winners[metric]] + ROUNDING:
+                return (
+                    f"Unjudged documents decide which run is best. If they are {condition}, "
+                    f"{styled('n', names[best])} has the {extreme} mean {metric}, not "
+                    f"{styled('n', names[winners[metric]])}."
+                )
+        return ""
 
     @property
     def remark(self) -> str:

@@ -39,7 +39,7 @@ from ..metrics.base import Metric
 from ..metrics.dcg import DCG, NDCG, at_bases, discounts
 from ..metrics.names import MetricLike
 from .estimates import Estimate, RepeatError, estimate
-from .inference import JointEstimate, Sample, compute_regret_band, critical_value, draw_errors, two_step_test
+from .inference import BestTest, JointEstimate, Sample, compute_regret_band, critical_value, draw_errors
 from .panel import Panel
 from .ranked_models import Rankings, read_template, select_sums
 
@@ -438,15 +438,16 @@ def read_gain_path(
 ) -> GainPath:
     """Return the path of a joint estimate with one metric per base."""
     estimated, models, at = joint.estimated, joint.panel.models, np.array(bases)
-    band = compute_regret_band(estimated, joint.bootstrap, sample.alpha)
+    lower, upper = compute_regret_band(estimated, joint.bootstrap, sample.alpha)
+    may_be_best = lower <= 0
     names = np.array(models, dtype=object)
-    test = two_step_test(estimated, joint.bootstrap, sample.alpha)
+    test = BestTest(estimated, joint.bootstrap, sample.alpha)
     winners = find_leaders(models, at, estimated.mean)
-    stretches = [(model, find_stretches(at, row)) for model, row in zip(models, band.may_be_best.T, strict=True)]
+    stretches = [(model, find_stretches(at, row)) for model, row in zip(models, may_be_best.T, strict=True)]
     ranges = sorted(((model, *ends) for model, rows in stretches for ends in rows), key=lambda row: row[1:])
     critical = float(critical_value(joint.bootstrap.max_t.max(axis=(0, 1)), 1 - sample.alpha))
     swaps = find_crossings(models, at, estimated.difference, estimated.error, estimated.tolerance, critical)
-    is_alone = band.may_be_best.sum() == len(bases) and winners["model"].nunique() == 1 < len(models)
+    is_alone = may_be_best.sum() == len(bases) and winners["model"].nunique() == 1 < len(models)
     kind: GainsVerdictKind = "genuine" if not test.not_rejected.any() else "agree" if is_alone else "unresolved"
     always = (winners["model"].iloc[0],) if kind == "agree" else tuple(names[test.not_rejected])
     loss = not template.higher_is_better
@@ -458,10 +459,10 @@ def read_gain_path(
         grades=grades,
         mean=0.0 - estimated.mean if loss else estimated.mean,
         regret=np.maximum(0.0, estimated.difference.max(axis=2)),
-        lower=band.lower,
-        upper=band.upper,
+        lower=lower,
+        upper=upper,
         winners=winners,
-        best_sets={base: tuple(names[row]) for base, row in zip(bases, band.may_be_best, strict=True)},
+        best_sets={base: tuple(names[row]) for base, row in zip(bases, may_be_best, strict=True)},
         best_ranges=pd.DataFrame(ranges, columns=["model", "from", "to"]),
         swaps=swaps,
         verdict=GainsVerdict(kind, test.p_value, always),

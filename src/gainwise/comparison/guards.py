@@ -15,8 +15,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from .._common import EARLIER_NAME, cached_property
-from .._common.arrays import nearest
+from .._common import cached_property
 from .._common.lazy import scipy, special
 from .._common.text import join_names
 from .._common.typing import Bools, Floats, Integers
@@ -73,7 +72,7 @@ def read_family(
     if not margins:
         raise ValueError("margin has no metric. Pass for example {'ndcg_linear@10': 0.002, 'revenue@10': '1%'}.")
     for metric, stated in margins.items():
-        _validate_compared("margin", metric, metrics)
+        validate_choice("each metric of margin", metric, metrics)
         if _read_amount(metric, stated) == 0 and (isinstance(margin, Mapping) or isinstance(stated, str)):
             raise ValueError(f"margin of {metric} must be above 0, got {stated!r}. Pass the largest acceptable loss.")
     if require == "no_loss" and gain is not None:
@@ -90,18 +89,11 @@ def read_family(
             raise TypeError(f"gain must be the name of a metric or a list of names, got {gain!r}.")
         leading = (gain,) if isinstance(gain, str) else tuple(dict.fromkeys(gain))
         for metric in leading:
-            _validate_compared("gain", metric, list(margins))
+            validate_choice("each metric of gain (with a margin)", metric, list(margins))
         if not leading:
             raise ValueError("gain is empty. Pass at least one metric, or require='no_loss'.")
     guards = [metric for metric in metrics if metric in margins and metric not in leading]
     return Family({metric: margins[metric] for metric in (*leading, *guards)}, leading if require == "gain" else ())
-
-
-def _validate_compared(argument: str, metric: Any, metrics: Sequence[str]) -> None:
-    if metric not in metrics:
-        kind = "compared metrics" if argument == "margin" else "metrics with a margin"
-        hint = nearest(str(metric), metrics)
-        raise ValueError(f"{argument} must name {kind}, got {metric!r}{hint} (metrics: {', '.join(metrics)}).")
 
 
 def _read_amount(metric: str, margin: Margin) -> float:
@@ -298,7 +290,7 @@ def build_parts(sample: Sample, joint: JointEstimate, labels: Labels, gate: Gate
     """Yield all queries, then each segment. `labels` are those of the queries of the sample."""
     panel = joint.panel
     yield Part(gate, panel, joint.estimated, (*gate.earlier, panel.queries), gate.places, gate.size)
-    counted = sample.find_common_queries(panel.metrics)
+    counted = sample.panel.find_common_queries(panel.metrics)
     for column, label in list_segments(labels):
         yield _build_segment(gate, joint, np.asarray(labels[column][counted] == label, dtype=bool), (column, label))
 
@@ -468,9 +460,6 @@ def read_record(earlier: Any) -> dict[str, Any]:
             raise ValueError(
                 f"earlier must be a JSON file of an earlier look, got {str(earlier)!r} ({error})."
             ) from None
-    if isinstance(earlier, Mapping) and EARLIER_NAME in earlier:
-        name = f"{EARLIER_NAME}, the earlier name of gainwise"
-        raise ValueError(f"earlier must be a decision of gainwise, got one of {name}. Repeat the earlier look.")
     record = earlier.get("against") or earlier if isinstance(earlier, Mapping) else None
     if not isinstance(record, Mapping) or not {"looks", "earlier", "queries", "bounds", "metrics"} <= set(record):
         raise ValueError("earlier must be a decision. Pass the JSON of `gainwise gate`, or the result of to_dict().")

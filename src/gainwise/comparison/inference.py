@@ -467,12 +467,7 @@ class Sample:
     def compute_digests(self, metrics: Sequence[str]) -> list[str]:
         """Return the hashes of the ids of the queries with a value under all of these metrics."""
         ids = range(self.panel.queries) if self.ids is None else self.ids
-        return compute_digests(compress(ids, self.find_common_queries(metrics)))
-
-    def find_common_queries(self, metrics: Sequence[str]) -> Bools:
-        """Return which queries have a value under all of these metrics."""
-        rows = [self.panel.metrics.index(metric) for metric in metrics]
-        return np.asarray(~np.isnan(self.panel.values[rows, 0]).any(axis=0))
+        return compute_digests(compress(ids, self.panel.find_common_queries(metrics)))
 
     def joint(self, metrics: Sequence[str]) -> JointEstimate:
         """Return the joint estimate of several metrics, computed on first use."""
@@ -504,7 +499,15 @@ class Sample:
 
 
 class BestTest:
-    """Result of testing every model for being best. Blocks of models limit the memory.
+    r"""Test for every model that it is best under all metrics, or under those in `rows`.
+
+    Step one bounds how far each inequality is from binding: with c₁ the 1 − β quantile of the largest studentized error
+    and β = α/10 (or 1/(B + 1) if that is larger), an inequality with λ = min(0, t + c₁) < 0 is slack and counts less in
+    step two. Its critical value is c = max(0, q_{1−α+β}(max(t* + λ))). The p-value of a model is
+    (1 + #{max(t* + λ) >= T})/(B + 1) + β, at most 1, and 1 if T <= 0.
+
+    Statistics are corrected for skewness, see `remove_skewness`. For a pair with a support of fewer than 30
+    queries, t is −inf, so it cannot rule out a model. Blocks of models limit the memory.
 
     Attributes
     ----------
@@ -514,10 +517,14 @@ class BestTest:
     p_value : float
         P-value of the hypothesis that some model is best, the largest one of the models. At most α exactly if every
         model is rejected. Never 0.
+
+    References
+    ----------
+    Romano, Shaikh & Wolf (2014), "A practical two-step method for testing moment inequalities", Econometrica 82(5).
     """
 
     def __init__(
-        self, estimated: Estimate, bootstrap: BootstrapDraws, alpha: float, rows: Sequence[int] | None
+        self, estimated: Estimate, bootstrap: BootstrapDraws, alpha: float, rows: Sequence[int] | None = None
     ) -> None:
         self._rows = np.arange(len(estimated.mean)) if rows is None else np.asarray(rows)
         self._estimated, self._bootstrap, self._usable = estimated, bootstrap, estimated.can_reject
@@ -607,26 +614,6 @@ class BestTest:
         return bounds
 
 
-def two_step_test(
-    estimated: Estimate, bootstrap: BootstrapDraws, alpha: float, rows: Sequence[int] | None = None
-) -> BestTest:
-    r"""Test for every model that it is best under all metrics, or under those in `rows`.
-
-    Step one bounds how far each inequality is from binding: with c₁ the 1 − β quantile of the largest studentized error
-    and β = α/10 (or 1/(B + 1) if that is larger), an inequality with λ = min(0, t + c₁) < 0 is slack and counts less in
-    step two. Its critical value is c = max(0, q_{1−α+β}(max(t* + λ))). The p-value of a model is
-    (1 + #{max(t* + λ) >= T})/(B + 1) + β, at most 1, and 1 if T <= 0.
-
-    Statistics are corrected for skewness, see `remove_skewness`. For a pair with a support of fewer than 30
-    queries, t is −inf, so it cannot rule out a model.
-
-    References
-    ----------
-    Romano, Shaikh & Wolf (2014), "A practical two-step method for testing moment inequalities", Econometrica 82(5).
-    """
-    return BestTest(estimated, bootstrap, alpha, rows)
-
-
 def _split(margin: float | Floats, models: Integers) -> list[tuple[Floats, Integers]]:
     """Return blocks of models with their margins."""
     margins = np.broadcast_to(margin, models.shape)
@@ -650,28 +637,11 @@ def bound_regrets_from_above(differences: Floats) -> Floats:
     return np.asarray(np.maximum(0.0, (direct[..., None] - differences).min(axis=-2)))
 
 
-@dataclass(frozen=True)
-class RegretBand:
-    """Simultaneous band of regrets.
+def compute_regret_band(estimated: Estimate, bootstrap: BootstrapDraws, alpha: float) -> tuple[Floats, Floats]:
+    r"""Return simultaneous lower and upper bounds of all regrets under all metrics, shape (metrics, M) each.
 
-    Attributes
-    ----------
-    lower, upper : ndarray, shape (metrics, M)
-        All regrets under all metrics are between them with probability 1 − α. `lower` is positive exactly if the model
-        is ruled out. `upper` is infinite if nothing can be decided.
-    """
-
-    lower: Floats
-    upper: Floats
-
-    @property
-    def may_be_best(self) -> Bools:
-        """Whether each model may be best under each metric, simultaneously, shape (metrics, M)."""
-        return self.lower <= 0
-
-
-def compute_regret_band(estimated: Estimate, bootstrap: BootstrapDraws, alpha: float) -> RegretBand:
-    r"""Return simultaneous lower and upper bounds of all regrets under all metrics.
+    All regrets are between them with probability 1 − α. The lower bound is positive exactly if the model is ruled out.
+    The upper bound is infinite if nothing can be decided.
 
     There are two steps, as in the test. Let d be the difference of j to k, e its standard error, and q₁ the 1 − β
     quantile of the largest studentized error of all pairs and metrics, with β = α/10. Then
@@ -701,7 +671,7 @@ def compute_regret_band(estimated: Estimate, bootstrap: BootstrapDraws, alpha: f
     may_be_best = np.broadcast_to((first == 0)[:, None, :], differences.shape)
     upper = -differences.transpose(0, 2, 1)
     upper = np.maximum(0.0, upper.max(axis=2, initial=0.0, where=may_be_best))
-    return RegretBand(lower, np.maximum(upper, np.maximum(0.0, estimated.difference.max(axis=2))))
+    return lower, np.maximum(upper, np.maximum(0.0, estimated.difference.max(axis=2)))
 
 
 def estimate_detectable_difference(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 
@@ -14,7 +15,7 @@ class MetricLabel(NamedTuple):
     short: str
 
 
-def label_metrics(metrics: tuple[str, ...]) -> tuple[MetricLabel, ...]:
+def label_metrics(metrics: Sequence[str]) -> tuple[MetricLabel, ...]:
     """Return names of metrics for sentences. Two metrics that differ only in their gain are named after it.
 
     >>> [label.long for label in label_metrics(("ndcg_linear@10", "ndcg_exp@10"))]

@@ -15,12 +15,12 @@ from .estimates import MIN_QUERIES, ROUNDING
 from .flags import FEW_QUERIES
 from .inference import (
     MAX_MODELS,
+    BestTest,
     BootstrapDraws,
     JointEstimate,
     Sample,
     bound_regrets_from_above,
     invert_t,
-    two_step_test,
 )
 
 DISCORDANCE = "discordance"
@@ -127,10 +127,8 @@ def _build_discordance(sample: Sample, names: tuple[str, str], pairs: Pairs) -> 
     ranges = {DISCORDANCE: (other_low - high, other_high - low)}
     gaps = Sample(gap, sample.alpha, sample.draws, sample.seed, ranges)
     effects = _build_effects(gaps.joint((DISCORDANCE,)), gaps, pairs)[DISCORDANCE]
-    further = {
-        f"{DISCORDANCE} {quantity}": effects[quantity] for quantity in ("lower", "upper", "p_value", "p_adjusted")
-    }
-    return {DISCORDANCE: effects["difference"], **further}
+    further = ("lower", "upper", "p_value", "p_adjusted")
+    return {DISCORDANCE: effects["difference"], **{f"{DISCORDANCE} {name}": effects[name] for name in further}}
 
 
 def _build_effects(
@@ -332,7 +330,7 @@ def _bound_regrets(single: JointEstimate, alpha: float, largest: float) -> dict[
         "regret": np.maximum(0.0, estimated.difference[0].max(axis=1)),
         "regret_lower": np.maximum(0.0, bounds.max(axis=1)),
         "regret_upper": np.minimum(bound_regrets_from_above(bounds), largest),
-        "may_be_best": two_step_test(estimated, bootstrap, alpha / 2).not_rejected,
+        "may_be_best": BestTest(estimated, bootstrap, alpha / 2).not_rejected,
     }
 
 

@@ -18,6 +18,7 @@ from .._common.validation import (
     validate_integer,
     validate_number,
     validate_text,
+    validate_unique,
 )
 from .query_labels import read_clusters
 
@@ -117,10 +118,15 @@ class Panel:
         if others == list(range(first + 1, first + len(places))):  # A slice does not copy the values.
             rows = slice(first, first + len(places))
         self.validate_common_queries(metrics)
-        counted: NDArray[np.bool_] = np.logical_not(np.isnan(self.values[rows, 0]).any(axis=0))
+        counted = self.find_common_queries(metrics)
         repeats = self.repeats and tuple(array[rows] for array in self.repeats)
         selected = replace(self, metrics=tuple(metrics), values=self.values[rows], repeats=repeats)
         return selected if counted.all() else selected.subset(counted)
+
+    def find_common_queries(self, metrics: Sequence[str]) -> NDArray[np.bool_]:
+        """Return which queries have a value under all of these metrics."""
+        rows = [self.metrics.index(metric) for metric in metrics]
+        return np.asarray(~np.isnan(self.values[rows, 0]).any(axis=0))
 
     def subset(self, mask: NDArray[np.bool_]) -> Panel:
         """Return the queries of a mask."""
@@ -202,8 +208,7 @@ def validate_primary(primary: Sequence[str] | None, metrics: Sequence[str]) -> t
     if len(pair) != 2 or pair[0] == pair[1]:
         raise ValueError(f"primary must name two different metrics, got {pair!r}.")
     for metric in pair:
-        if metric not in metrics:
-            raise ValueError(f"primary must name compared metrics, got {metric!r} (metrics: {', '.join(metrics)}).")
+        validate_choice("each metric of primary", metric, metrics)
     return pair[0], pair[1]
 
 
@@ -223,8 +228,7 @@ def validate_model_names(models: Sequence[str], columns: int) -> tuple[str, ...]
     for place, name in enumerate(models):
         if not isinstance(name, str):
             raise TypeError(f"models[{place}] must be a string, got {name!r} of type {type(name).__name__}.")
-        if name in models[:place]:
-            raise ValueError(f"models must be distinct, got {name!r} at {models.index(name)} and {place}.")
+    validate_unique("models", models)
     return tuple(validate_text(f"models[{place}]", str(name)) for place, name in enumerate(models))
 
 

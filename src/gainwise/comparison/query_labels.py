@@ -12,7 +12,7 @@ import numpy as np
 from .._common.arrays import factorize, index_of, is_missing, objects, only_counts
 from .._common.text import format_exact, natural_order, pluralize
 from .._common.typing import Integers
-from .._common.validation import validate_name, validate_ordered
+from .._common.validation import validate_name, validate_ordered, validate_unique
 from ..data.text import one_line
 from ..judgments import Judgments
 
@@ -94,9 +94,8 @@ def _read_columns(segments: Any) -> dict[str, Any]:
     """Return columns by name. A single column without a name is called `segment`."""
     validate_ordered("segments", segments)
     if hasattr(segments, "columns") and not isinstance(segments, Mapping):
+        validate_unique("names of columns of segments", list(map(str, segments.columns)))
         columns = {str(name): segments[name] for name in segments.columns}
-        if len(columns) < len(segments.columns):
-            raise ValueError(f"segments must have distinct column names, got {', '.join(map(repr, segments.columns))}.")
     elif isinstance(segments, Mapping) and segments and all(map(_is_column, segments.values())):
         columns = {str(name): labels for name, labels in segments.items()}
     elif getattr(segments, "ndim", 1) > 1:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .._common.arrays import compute_means, nearest
-from .._common.text import printables
+from .._common.arrays import compute_means
 from .._common.typing import Bools, Floats
+from .._common.validation import validate_choice
 from ..evaluation.evaluator import evaluate_random_order
 from ..judgments import Judgments
 from ..metrics.base import Metric
@@ -21,10 +21,7 @@ from ..ranking.rows import RankedRows, rank_block
 
 def validate_model(name: str, models: Iterable[str]) -> None:
     """Raise `ValueError` unless the name is one of the models."""
-    names = list(models)
-    if name not in names:
-        known = ", ".join(printables(names))
-        raise ValueError(f"{name!r} is not among the models{nearest(str(name), names)} (known: {known}).")
+    validate_choice("model", name, list(models))
 
 
 def validate_pair(first: str, second: str, models: Iterable[str]) -> None:

@@ -242,7 +242,7 @@ def compute_segments(
     names = list_segments(labels)
     level = sample.alpha / len(names)
     weights = np.ones(sample.panel.queries) if sample.panel.weights is None else sample.panel.weights
-    counted, parts = sample.find_common_queries(metrics), []
+    counted, parts = sample.panel.find_common_queries(metrics), []
     for column, label in names:
         mask: Bools = np.asarray(labels[column] == label, dtype=bool)
         share = float(weights[mask & counted].sum() / weights[counted].sum())

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from .._common.arrays import nearest
 from .._common.lazy import pandas as pd
 from .._common.lazy import scipy
 from .._common.text import TextResult, format_confidence, join_names, pluralize
 from .._common.typing import Floats, Integers
+from .._common.validation import validate_choice
 from ..evaluation.evaluator import Evaluator
 from ..metrics.base import FunctionMetric, Metric
 from ..metrics.dcg import has_exponential_gain
@@ -189,8 +188,7 @@ def _group_repeats(panel: Panel, groups: Mapping[str, str] | None) -> tuple[tupl
     if not isinstance(groups, Mapping):
         raise TypeError(f"groups must map the name of a model to the name of its group, got {groups!r}.")
     for name in groups:
-        if name not in names:
-            raise ValueError(f"groups must name compared models, got {name!r}{nearest(str(name), names)}.")
+        validate_choice("each model of groups", name, names)
     names = [str(groups.get(name, name)) for name in names]
     distinct = tuple(dict.fromkeys(names))
     if len(distinct) < 2:
@@ -246,10 +244,10 @@ def _list_choices(base: Metric, longest: int, exponential: bool) -> list[tuple[s
         if min(k, longest) not in depths:
             depths.add(min(k, longest))
             choices.append((f"cutoff {k}", "cutoff", base.change(k=k)))
-    ties: Any = "order" if base.ties == "average" else "average"
-    name = "ties in the order of the data" if ties == "order" else "average over orders of ties"
-    with suppress(ValueError):  # map(denominator=hits) is not averaged over ties.
-        choices.append((name, "ties", base.change(ties=ties)))
+    if base.ties == "average":
+        choices.append(("ties in the order of the data", "ties", base.change(ties="order")))
+    elif base.has_mean_over_ties:
+        choices.append(("average over orders of ties", "ties", base.change(ties="average")))
     return choices
 
 

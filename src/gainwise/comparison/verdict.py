@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, NamedTuple, TypeAlias, cast
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -32,12 +32,11 @@ from .flags import NO_EVIDENCE_FLAG, Flag, UnjudgedDocuments, find_flags, find_l
 from .inference import (
     MAX_MODELS,
     MAX_STEPS,
+    BestTest,
     BootstrapDraws,
     JointEstimate,
     Sample,
-    bound_regrets_from_above,
     estimate_detectable_difference,
-    two_step_test,
 )
 from .metric_labels import MetricLabel, label_metrics, name_family
 from .panel import FEW_REPEATS, Vary
@@ -185,7 +184,7 @@ class Verdict(Settings, Scope, TextResult):
     kind: Kind
     material: bool
     within_margin: bool
-    metrics: tuple[str, str]
+    metrics: tuple[str, ...]
     models: tuple[str, ...]
     left_out: dict[str, int]
     winners: dict[str, str]
@@ -236,7 +235,7 @@ class Verdict(Settings, Scope, TextResult):
             kind=_find_kind(evidence, within and is_enough),
             material=evidence.price_lower > margin,
             within_margin=within,
-            metrics=cast("tuple[str, str]", names),
+            metrics=names,
             models=panel.models,
             queries=panel.queries,
             left_out=counts.left_out,
@@ -369,9 +368,9 @@ def test_models(joint: JointEstimate, alpha: float) -> Evidence:
     _, estimated, bootstrap = joint
     if len(estimated.mean) == 1:
         return _test_single_metric(estimated, bootstrap, alpha)
-    both = two_step_test(estimated, bootstrap, alpha)
+    both = BestTest(estimated, bootstrap, alpha)
     # Either of two tied models may have the higher mean, so the error of naming one is twice that of a single test.
-    single = [two_step_test(estimated, bootstrap, alpha / 2, rows=[row]) for row in (0, 1)]
+    single = [BestTest(estimated, bootstrap, alpha / 2, rows=[row]) for row in (0, 1)]
     # A model that may be best under both may also be best under each.
     may_be_best = np.array([test.not_rejected | both.not_rejected for test in single])
     steps = MAX_STEPS if len(may_be_best[0]) <= MAX_MODELS else 0
@@ -388,7 +387,7 @@ def test_models(joint: JointEstimate, alpha: float) -> Evidence:
 def _test_single_metric(estimated: Estimate, bootstrap: BootstrapDraws, alpha: float) -> Evidence:
     """Test which models may be best under a single metric. Its regrets have the bounds of `Comparison.standings`."""
     (bounds,) = bootstrap.bound_pairs(alpha)
-    test = two_step_test(estimated, bootstrap, alpha / 2)
+    test = BestTest(estimated, bootstrap, alpha / 2)
     lower = np.where(test.not_rejected, 0.0, np.maximum(0.0, bounds.max(axis=1)))[None]
     upper = np.minimum(bound_regrets_from_above(bounds), estimated.widths[0])[None]
     return Evidence(test.p_value, test.not_rejected, test.not_rejected[None], lower, upper, 0.0)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._common.arrays import factorize, is_missing, nearest, numbers, vector
 from .._common.text import pluralize
-from .._common.validation import validate_text
+from .._common.validation import validate_text, validate_unique
 from ..judgments import Judgments
 from .tables import get_column
 
@@ -767,12 +767,8 @@ def _validate_names(names: Any, columns: int) -> tuple[str, ...] | None:
     texts = tuple(map(str, names))
     if len(texts) != columns:
         raise ValueError(f"feature_names must have one name per column of features ({columns}), got {len(texts)}")
-    first: dict[str, int] = {}
-    for position, name in enumerate(texts):
-        validate_text(f"feature_names[{position}]", name)
-        if first.setdefault(name, position) != position:
-            raise ValueError(f"feature_names must be distinct, got {name!r} at {first[name]} and {position}")
-    return texts
+    validate_unique("feature_names", texts)
+    return tuple(validate_text(f"feature_names[{position}]", name) for position, name in enumerate(texts))
 
 
 def _validate_categories(categories: Any, names: tuple[str, ...] | None, features: Any) -> Categories | None:

@@ -8,7 +8,6 @@ import itertools
 import os
 import re
 import warnings
-from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._common.arrays import nearest, validate_exact_integers
+from .._common.validation import validate_unique
 from .text import (
     StrPath,
     at_line,
@@ -250,9 +250,7 @@ def _validate_header(names: list[str], separator: str) -> None:
             f"every column must have a name, but column {blank} of {len(names)} has none. Name it, or write the file "
             "without an index: frame.to_csv(path, index=False)."
         )
-    duplicate = next((name for name, number in Counter(names).items() if number > 1), None)
-    if duplicate is not None:
-        raise ValueError(f"two columns are named {duplicate!r}. Rename one of them.")
+    validate_unique("names of columns", names)
 
 
 def find_text(column: pd.Series[Any]) -> tuple[int, str] | None:
@@ -306,9 +304,8 @@ def read_parquet(path: StrPath, select: Callable[[list[str]], str] | None = None
         with describe_damage(path, expected):
             file = parquet.ParquetFile(stream)
             names = file.schema_arrow.names
-        duplicate = next((name for name, number in Counter(names).items() if number > 1), None)
-        if duplicate is not None:  # Old versions of pyarrow do not read such files.
-            raise ValueError(f"{os.fspath(path)} has two columns {duplicate!r}. Rename one of them.")
+        # Old versions of pyarrow do not read files with equal names.
+        validate_unique(f"{os.fspath(path)}: names of columns", names)
         columns = None if select is None else [select(names)]
         with describe_damage(path, expected):
             texts = [column.path for column in file.schema if column.physical_type == "BYTE_ARRAY"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from .._common.arrays import factorize, nearest
+from .._common.arrays import factorize
 from .._common.lazy import pandas as pd
 from .._common.text import TextResult, format_mean, join_names, pluralize
 from .._common.validation import validate_choice, validate_ordered
@@ -186,8 +186,8 @@ def check(
         validate_choice("library", library, tuple(LIBRARIES))
     validate_ordered("ignore", ignore)
     ignored = {ignore} if isinstance(ignore, str) else set(ignore)
-    for code in ignored - set(CODES):
-        raise ValueError(f"ignore must name codes of findings, got {code!r}{nearest(str(code), CODES)}.")
+    for code in ignored:
+        validate_choice("each code of ignore", code, CODES)
     datasets = dict(data) if isinstance(data, Mapping) else {"data": data}
     if not datasets:
         raise ValueError("data must have at least one dataset, got an empty mapping.")

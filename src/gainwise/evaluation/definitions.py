@@ -265,7 +265,7 @@ def iter_definitions(sample: Sample, cutoffs: Iterable[int | None], complete: bo
         ties_values: tuple[Any, ...] = get_args(Ties) if sample.has_ties else ("order",)
         empty_values: tuple[Any, ...] = (0.0, 1.0, "skip") if sample.has_empty(metric) else (0.0,)
         for ties, empty in product(ties_values, empty_values) if complete else ():
-            if ties != "average" or getattr(metric, "denominator", "") != "hits":
+            if ties != "average" or metric.has_mean_over_ties:
                 yield Definition(replace(metric, ties=ties, empty=empty), 3)
         for label in levels[levels > 1].tolist()[:4] if complete and isinstance(metric, BinaryMetric) else ():
             yield Definition(replace(cast("Any", metric), min_label=label), 3)

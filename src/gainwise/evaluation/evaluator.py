@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import sys
 import warnings
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -18,7 +17,6 @@ from .._common.text import format_exact, format_mean, join_names, pluralize
 from .._common.validation import validate_choice, validate_integer
 from .._kernel.config import cpus
 from ..judgments import Judgments, Unjudged
-from ..metrics.base import FunctionMetric
 from ..metrics.binary import Judged
 from ..metrics.cascade import ERR
 from ..metrics.dcg import DCG
@@ -318,11 +316,11 @@ def evaluate_random_order(
     Metrics that are functions or have no mean over ties, and `Judged` of judgments without unjudged documents, are left
     out. The result is None if none remains.
     """
-    used = {}
-    for name, metric in metrics.items():
-        if not (isinstance(metric, FunctionMetric) or (isinstance(metric, Judged) and judgments.judged is None)):
-            with suppress(ValueError):  # MAP with denominator="hits" has no mean over ties.
-                used[name] = metric.change(ties="average")
+    used = {
+        name: metric.change(ties="average")
+        for name, metric in metrics.items()
+        if metric.has_mean_over_ties and not (isinstance(metric, Judged) and judgments.judged is None)
+    }
     if not used:
         return None
     constant = np.where(np.isneginf(np.asarray(scores)), -np.inf, 0.0)

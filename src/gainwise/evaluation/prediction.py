@@ -18,7 +18,7 @@ import numpy as np
 
 from .._common.arrays import nearest, numbers
 from .._common.text import join_names, printables
-from .._common.validation import validate_integer, validate_name
+from .._common.validation import validate_choice, validate_integer, validate_name, validate_unique
 from ..data import RankingData, read_scores
 from ..data.ranking_data import as_matrix, is_sparse
 from ..data.text import one_line
@@ -99,10 +99,7 @@ def read_predictions(
     to their best iteration, or with those of `iteration`. Errors contain the name of the model.
     """
     if hasattr(models, "columns") and not isinstance(models, Mapping):
-        columns = list(map(str, models.columns))
-        if len(set(columns)) < len(columns):  # A mapping would contain one of them only.
-            duplicate = next(name for name in columns if columns.count(name) > 1)
-            raise ValueError(f"models must have distinct names, got two columns named {duplicate!r}.")
+        validate_unique("names of models", list(map(str, models.columns)))  # A mapping would contain one of them only.
         models = {str(name): models[name] for name in models.columns}
     if not isinstance(models, Mapping):
         raise TypeError(
@@ -153,11 +150,7 @@ def _read_rounds(iteration: Any, names: list[str]) -> dict[str, int]:
         rounds = validate_integer("iteration", iteration, unit="boosting rounds")
         return dict.fromkeys(names, rounds)
     for name in iteration:
-        if name not in names:
-            raise ValueError(
-                f"iteration names {name!r}, which is not among the models{nearest(str(name), names)} "
-                f"(there are {', '.join(printables(names))})"
-            )
+        validate_choice("each model of iteration", name, names)
     return {
         name: validate_integer(f"iteration[{name!r}]", rounds, unit="boosting rounds")
         for name, rounds in iteration.items()

@@ -28,8 +28,7 @@ from pydantic import (
 )
 
 from .._common.arrays import nearest
-from .._common.text import join_names
-from .._common.validation import validate_name
+from .._common.validation import validate_choice, validate_name, validate_unique
 from ..comparison.compare import DEFAULT_METRICS
 from ..comparison.panel import validate_primary, validate_seed
 from ..metrics.base import Metric
@@ -252,16 +251,14 @@ def validate_candidates(candidates: Iterable[Any]) -> tuple[Candidate, ...]:
     """Return the candidates if there is at least one and their names are distinct, or raise."""
     if isinstance(candidates, Candidate) or not isinstance(candidates, Iterable):
         raise TypeError(f"candidates must be a list of Candidate, got {type(candidates).__name__}")
-    by_name: dict[str, Candidate] = {}
+    candidates = tuple(candidates)
     for place, candidate in enumerate(candidates):
         if not isinstance(candidate, Candidate):
             raise TypeError(f"candidates[{place}] must be a Candidate, got {type(candidate).__name__}")
-        if candidate.name in by_name:
-            raise ValueError(f"candidates[{place}] must have a unique name, got {candidate.name!r} twice")
-        by_name[candidate.name] = candidate
-    if not by_name:
+    if not candidates:
         raise ValueError("candidates is empty. Pass at least one, for example Candidate('lambdarank', 'lightgbm').")
-    return tuple(by_name.values())
+    validate_unique("names of candidates", [candidate.name for candidate in candidates])
+    return candidates
 
 
 def _to_json_value(place: str, value: Any) -> Any:
@@ -300,9 +297,8 @@ def validate_stop_by(stop_by: Any, metrics: Sequence[Metric]) -> str:
     if name not in names:
         with suppress(ValueError, TypeError):
             name = str(parse_metric(stop_by))
-    if name in names:
-        return name
-    raise ValueError(f"stop_by must be one of {', '.join(names)}, got {str(stop_by)!r}{nearest(str(stop_by), names)}")
+    validate_choice("stop_by", name, names)
+    return name
 
 
 class Repeats(StrictModel):
@@ -383,8 +379,6 @@ class ExperimentConfig(StrictModel):
         validate_seed(self.seed, self.draws, self.alpha)
         if self.vary != "seed" and self.repeats.number == 1:
             raise ValueError(f"vary must be 'seed' without repeats, got {self.vary!r}. Pass repeats=5, for example.")
-        names, baseline = [candidate.name for candidate in self.candidates], self.repeats.baseline
-        if baseline is not None and baseline not in names:
-            hint = nearest(baseline, names) or f" (candidates: {join_names(names)})"
-            raise ValueError(f"repeats.baseline must be a candidate, got {baseline!r}{hint}")
+        if self.repeats.baseline is not None:
+            validate_choice("repeats.baseline", self.repeats.baseline, [own.name for own in self.candidates])
         return self

@@ -314,6 +314,14 @@ class Metric:
         return False
 
     @property
+    def has_mean_over_ties(self) -> bool:
+        """Whether the metric supports ``ties="average"``, as all built-in ones but ``map(denominator=hits)`` do.
+
+        Override it in a metric that does not. This metric then has no value in random order.
+        """
+        return True
+
+    @property
     def meaning(self) -> str:
         """The first line of the docstring of a custom metric, empty for built-in metrics."""
         cls = type(self)
@@ -437,6 +445,11 @@ class FunctionMetric(Metric, abstract=True):
         direction = "" if self.higher_is_better else ", higher_is_better=False"
         columns = f", columns={self.columns}" if self.columns else ""
         return f"metric({self.name!r}, {self._literal('function')}{columns}{direction})"
+
+    @property
+    def has_mean_over_ties(self) -> bool:
+        """False, because the function itself handles ties."""
+        return False
 
     @property
     def meaning(self) -> str:

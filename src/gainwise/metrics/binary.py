@@ -420,11 +420,16 @@ class AP(BinaryMetric):
     def __post_init__(self) -> None:
         super().__post_init__()
         validate_choice("denominator", self.denominator, get_args(Denominator))
-        if self.denominator == "hits" and self.ties == "average":
+        if self.ties == "average" and not self.has_mean_over_ties:
             raise ValueError(
                 "ties must be 'order', 'worst' or 'best' for denominator='hits', which gainwise does not average over "
                 "ties, got 'average'. Pass for example ties='order'."
             )
+
+    @property
+    def has_mean_over_ties(self) -> bool:
+        """Whether the denominator does not depend on the order of tied documents."""
+        return self.denominator != "hits"
 
     def score(self, rows: RankedRows, statistics: RelevanceStatistics, cutoffs: Sequence[int | None]) -> Floats:
         """Return AP at each cutoff."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from .._common.text import (
     MINUS,
@@ -54,17 +54,6 @@ MAX_ROWS = 12
 """Models in a chart. The others are counted."""
 
 
-class Gap(NamedTuple):
-    """The regret of a model under one metric with its bounds, its mean, and whether it may be best."""
-
-    model: str
-    regret: float
-    lower: float
-    upper: float
-    mean: float
-    may_be_best: bool
-
-
 @dataclass(frozen=True)
 class Mark:
     """One model under one metric: its difference to the reference, with a simultaneous interval.
@@ -98,11 +87,6 @@ class Row:
     starred: bool = False
     remark: str = ""
     is_reference: bool = False
-
-    @property
-    def possible(self) -> bool:
-        """Whether the model is not ruled out under any metric."""
-        return all(mark.possible for mark in self.marks)
 
 
 @dataclass(frozen=True)
@@ -289,20 +273,11 @@ def build_verdict_chart(
     )
     if len(verdict.models) == 1:
         return chart
-    tables = {}
-    for metric in metrics:
-        regrets, means = verdict.regrets[metric], verdict.means[metric]
-        lower, upper = verdict.regrets_lower[metric], verdict.regrets_upper[metric]
-        possible = {*verdict.best_sets[metric], *verdict.common_best}
-        tables[metric] = [
-            Gap(model, regrets[model], lower[model], upper[model], means[model], model in possible)
-            for model in verdict.models
-        ]
     remarks: dict[str, list[str]] = {}
     for flag in verdict.flags if len(verdict.metrics) > 1 else ():
         for model in flag.models if len(flag.models) < len(verdict.models) else ():
             remarks.setdefault(model, []).append(names.rewrite(flag.message))
-    rows = _build_gap_rows(tables, selected or verdict.named_choice, remarks)
+    rows = _build_gap_rows(verdict, metrics, selected or verdict.named_choice, remarks)
     return replace(chart, rows=rows, remarks=(_describe_means(rows, chart.series, names),))
 
 
@@ -393,33 +368,35 @@ def _build_series(metrics: tuple[str, ...], losses: Container[str], merged: bool
 
 
 def _build_gap_rows(
-    tables: Mapping[str, Sequence[Gap]], starred: str | None, remarks: Mapping[str, Sequence[str]] | None = None
+    verdict: Verdict, metrics: Sequence[str], starred: str | None, remarks: Mapping[str, Sequence[str]]
 ) -> tuple[Row, ...]:
     """Return a row per model, best under the first metric first."""
-    marks: dict[str, list[Mark]] = {}
-    for metric, table in tables.items():
-        winner = min(table, key=lambda gap: gap.regret).model
-        for model, regret, lower, upper, mean, possible in table:
-            ends = ""
+    marks: dict[str, list[Mark]] = {model: [] for model in verdict.models}
+    possible = [{*verdict.best_sets[metric], *verdict.common_best} for metric in metrics]
+    for metric, models in zip(metrics, possible, strict=True):
+        regrets, means = verdict.regrets[metric], verdict.means[metric]
+        winner = min(marks, key=regrets.__getitem__)
+        for model in marks:
+            lower, upper, ends = verdict.regrets_lower[metric][model], verdict.regrets_upper[metric][model], ""
             if upper < math.inf:
                 ends = f", interval {round_bound(lower, up=False)} to {round_bound(upper, up=True)}"
             description = (
-                f"{metric}: mean {format_mean(mean)}, {format_size(regret)} behind the best{ends}; "
-                f"{'may be best' if possible else 'ruled out as best'}"
+                f"{metric}: mean {format_mean(means[model])}, {format_size(regrets[model])} behind the best{ends}; "
+                f"{'may be best' if model in models else 'ruled out as best'}"
             )
-            mark = Mark(0.0 - regret, 0.0 - upper, 0.0 - lower, possible, model == winner, mean, description)
-            marks.setdefault(model, []).append(mark)
-    is_alone = [sum(gap.may_be_best for gap in table) == 1 for table in tables.values()]
+            ends_of_bar, highest = (0.0 - upper, 0.0 - lower), model == winner
+            mark = Mark(0.0 - regrets[model], *ends_of_bar, model in models, highest, means[model], description)
+            marks[model].append(mark)
     rows = []
     for model, own in marks.items():
         worst = 0.0 - min(mark.lower for mark in own)
-        if all(is_alone) and all(mark.highest for mark in own):
+        if all(len(models) == 1 for models in possible) and all(mark.highest for mark in own):
             outcome, worst = "best", 0.0  # The verdict shows it. The bounds belong to another family.
         elif not math.isfinite(worst):
             outcome = "no bound"
         else:
             outcome = f"{MINUS}{round_bound(worst, up=True)}" if worst else "0"
-        rows.append(Row(model, tuple(own), outcome, worst, model == starred, " ".join((remarks or {}).get(model, ()))))
+        rows.append(Row(model, tuple(own), outcome, worst, model == starred, " ".join(remarks.get(model, ()))))
     return tuple(sorted(rows, key=lambda row: -row.marks[0].value))
 
 

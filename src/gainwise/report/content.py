@@ -258,7 +258,7 @@ def choose_pair(comparison: Comparison) -> ExplainedPair | None:
     return ExplainedPair(winner, rival, f"the winner under both metrics and {role}")
 
 
-def best_rounds(curves: pd.DataFrame, metrics: tuple[str, str], lower_is_better: Container[str] = ()) -> pd.DataFrame:
+def best_rounds(curves: pd.DataFrame, metrics: Sequence[str], lower_is_better: Container[str] = ()) -> pd.DataFrame:
     """Find the best rounds of curves under two metrics.
 
     Parameters
@@ -364,20 +364,19 @@ class Queries:
     """Both metrics of two models on every query."""
 
     def __init__(self, comparison: Comparison, pair: ExplainedPair) -> None:
-        self.comparison, self.pair = comparison, pair
         assert comparison.rankings is not None
+        self.comparison, self.pair, self.rankings = comparison, pair, comparison.rankings
         columns = [comparison.models.index(model) for model in pair[:2]]
         values = {
             comparison.definitions[name]: comparison.values[name][:, columns] for name in comparison.verdict.metrics
         }
-        self.preferences = compute_preferences(comparison.rankings, values)
+        self.preferences = compute_preferences(self.rankings, values)
         self.contradictory = int(np.count_nonzero(self.preferences.contradiction_strength))
 
     @property
     def grades(self) -> dict[float, dict[str, Any]]:
         """The text of each grade, its full text if that is longer, and its strength between 0 and 20."""
-        assert self.comparison.rankings is not None
-        grades, levels = {}, self.comparison.rankings.judgments.levels.tolist()
+        grades, levels = {}, self.rankings.judgments.levels.tolist()
         for place, level in enumerate(levels):
             full = f"{level:g}".replace("-", MINUS)
             text = full if len(full) <= 3 else f"{float(f'{level:.2g}'):g}".replace("-", MINUS)
@@ -403,12 +402,11 @@ class Queries:
     def _build(self, places: np.ndarray) -> list[Entry]:
         """Return these queries by their places among those of `preferences`."""
         comparison, preferences = self.comparison, self.preferences
-        assert comparison.rankings is not None
-        judgments, queries = comparison.rankings.judgments, preferences.queries[places]
+        judgments, queries = self.rankings.judgments, preferences.queries[places]
         metrics = [comparison.definitions[name] for name in comparison.verdict.metrics]
         depth = min(MAX_RANKS, max(metric.k or MAX_RANKS for metric in metrics))
         codes, starts = judgments.layout.codes, judgments.layout.starts
-        ranked = [find_ranked_places(comparison.rankings, model, queries, metrics[0], depth) for model in self.pair[:2]]
+        ranked = [find_ranked_places(self.rankings, model, queries, metrics[0], depth) for model in self.pair[:2]]
         titles = None if judgments.titles is None else judgments.by_query(judgments.titles)
         ids, weights = judgments.query_ids[queries].tolist(), preferences.weights[places].tolist()
         entries, used = [], set[str]()
@@ -426,7 +424,7 @@ class Queries:
                     name=link,
                     query=name[:80],
                     text=printable(str(judgments.texts.get(ids[number], "")))[:MAX_CHARACTERS],
-                    size=size if comparison.rankings.query_weights is None else f"{size}, weight {weights[number]:g}",
+                    size=size if self.rankings.query_weights is None else f"{size}, weight {weights[number]:g}",
                     labels=labels,
                     titles=([], []) if titles is None else tuple(_cut(titles[part]) for part in rows),
                     differences=preferences.differences[:, place].tolist(),

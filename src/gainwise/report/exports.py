@@ -52,7 +52,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from .._common import EARLIER_NAME, __version__
+from .._common import __version__
 from .._common.text import as_html, as_text, format_mean, plain, printable
 from .._common.theme import DARK, LIGHT, scoped, table_cell
 from .._common.validation import validate_integer, validate_output
@@ -169,12 +169,8 @@ def find_data_path(target: Path) -> Path:
         with path.open("rb") as file:
             start = file.read(256)
         if start.strip() and not re.match(rb'\s*\{\s*"gainwise"', start):
-            earlier = re.match(rf'\s*\{{\s*"{EARLIER_NAME}"'.encode(), start)
-            problem = (
-                f"was written by {EARLIER_NAME}, the earlier name of gainwise" if earlier else "is not from a report"
-            )
             raise FileExistsError(
-                f"path {str(target)!r}: data of the report go to {str(path)!r}, but this file {problem}. "
+                f"path {str(target)!r}: data of the report go to {str(path)!r}, but this file is not from a report. "
                 "Choose another name for the report."
             )
     return path

@@ -40,7 +40,7 @@ from matplotlib.transforms import ScaledTranslation
 from .._common.names import split_names
 from .._common.text import MINUS, as_text, format_difference, format_mean, format_size, pieces, pluralize, printable
 from .._common.theme import LIGHT
-from .._common.validation import validate_integer
+from .._common.validation import validate_choice, validate_integer
 from ..comparison.gain_path import select_labelled_bases
 from ..comparison.metric_labels import label_metrics
 from .chart import STAR
@@ -791,7 +791,7 @@ def format_gain(base: float, grade: float) -> str:
 
 def plot_curves(
     curves: pd.DataFrame,
-    metrics: tuple[str, str],
+    metrics: Sequence[str],
     ax: Axes | None = None,
     theme: str = "light",
     *,
@@ -836,10 +836,8 @@ def plot_curves(
         losses = best.groupby("candidate", sort=False)[[f"loss {metric}" for metric in metrics]].mean().max(axis=1)
         # A loss is missing if the metric has no value at the best round of the other metric.
         candidate = str(losses.fillna(0.0).idxmax())
+    validate_choice("candidate", str(candidate), best["candidate"].unique().tolist())
     rows = best[best["candidate"] == str(candidate)].to_dict("records")
-    if not rows:
-        valid = ", ".join(best["candidate"].unique())
-        raise ValueError(f"candidate must be one of {valid}, got {candidate!r}, which has no curves under both metrics")
     ax, colors = start(ax, theme, (6.8, 4.2))
     lines = []
     for row in rows:
@@ -861,7 +859,7 @@ def plot_curves(
     return finish(ax, colors, title, alt, "round", "distance from its own best", pad=22 if len(rows) == 1 else 10)
 
 
-def _describe_rounds(rows: Sequence[Mapping[Any, Any]], metrics: tuple[str, str]) -> str:
+def _describe_rounds(rows: Sequence[Mapping[Any, Any]], metrics: Sequence[str]) -> str:
     differing = sum(row[f"round {metrics[0]}"] != row[f"round {metrics[1]}"] for row in rows)
     if len(rows) > 1:
         return f"the best rounds differ in {differing} of {len(rows)} folds"
@@ -875,7 +873,7 @@ def _describe_rounds(rows: Sequence[Mapping[Any, Any]], metrics: tuple[str, str]
     return f"{text} (stopping by the other loses {sizes[0]} and {sizes[1]})"
 
 
-def _describe_fold(row: Mapping[Any, Any], metrics: tuple[str, str], lower_is_better: Container[str]) -> str:
+def _describe_fold(row: Mapping[Any, Any], metrics: Sequence[str], lower_is_better: Container[str]) -> str:
     parts = []
     for metric in metrics:
         difference = row[f"loss {metric}"] * (1 if metric in lower_is_better else -1)

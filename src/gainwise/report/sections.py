@@ -243,8 +243,6 @@ def build_segments_section(content: Content) -> Section | None:
     parts = [
         (part, _build_segment_chart(content, part.verdict)) for part in segments.parts if part.verdict is not None
     ][:MAX_SEGMENTS]
-    if not parts:
-        return None
     selections = []
     for _, chart in parts:
         selections.append(sorted(chart.fold(MAX_SEGMENT_ROWS)[0], key=lambda row: order.index(row.model)))
