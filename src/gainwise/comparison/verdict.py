@@ -36,6 +36,7 @@ from .inference import (
     BootstrapDraws,
     JointEstimate,
     Sample,
+    bound_regrets_from_above,
     estimate_detectable_difference,
 )
 from .metric_labels import MetricLabel, label_metrics, name_family

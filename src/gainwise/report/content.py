@@ -115,7 +115,7 @@ class Content:
         if against.decisions[first] != "ship":
             return ""
         places = [segments.models.index(model) for model in (first, against.baseline)]
-        parts = [part for part in segments.parts if part.is_better[:, *places].any()]
+        parts = [part for part in segments.parts if part.is_better[:, places[0], places[1]].any()]
         worse = [printable(f"{part.column} is {part.label}") for part in parts]
         if not worse:
             return ""
