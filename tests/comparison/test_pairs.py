@@ -145,9 +145,22 @@ def test_leaderboard_ranks_by_mean_and_shares_ranks():
     assert table["rank"].tolist() == [1, 1, 3, 4]
     np.testing.assert_allclose(table["mean"], a.mean(axis=0)[[1, 2, 3, 0]])
     assert table.may_be_best.tolist() == [True, True, False, False]
-    a[:, 0] = 0.25  # a model with the same value on every query
-    row = leaderboard_table({"a": a}, models=NAMES, draws=500).set_index("model").loc["p"]
-    assert (row["lower"], row["mean"], row["upper"]) == (0.25, 0.25, 0.25)
+
+
+@pytest.mark.parametrize("weights", [None, np.arange(60) % 2 + 1.0])
+@pytest.mark.parametrize(("differing", "others"), [(0, 0), (0, 3), (2, 3)])
+def test_the_interval_of_a_mean_of_nearly_constant_values_covers_rare_other_values(differing, others, weights):
+    """The share of queries with other values has the bound of Clopper and Pearson. These may all be 0."""
+    values = np.random.default_rng(0).random((60, 1 + others))
+    values[:, 0] = np.where(np.arange(60) < differing, 0.9, 1.0)
+    comparison = gw.Comparison({"mrr": values}, list("ABCD")[: 1 + others], ranges={"mrr": (0, 1)}, weights=weights)
+    row = comparison.standings.set_index("model").loc["A"]
+    level = 0.05 * 0.1 / 4 if others else 0.05
+    share = stats.binomtest(differing, 60).proportion_ci(1 - level, "exact").high
+    assert row["lower"] == pytest.approx(1 - share * (1 if weights is None else 4 / 3))
+    assert (row["mean"], row["upper"]) == (pytest.approx(np.average(values[:, 0], weights=weights)), 1.0)
+    unbounded = gw.Comparison({"revenue": values}, list("ABCD")[: 1 + others]).standings.set_index("model").loc["A"]
+    assert (unbounded["lower"], unbounded["upper"]) == (-np.inf, np.inf)
 
 
 def test_leaderboard_regret_bounds_come_from_the_intervals_of_all_pairs():

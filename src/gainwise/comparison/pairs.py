@@ -10,8 +10,8 @@ import numpy as np
 
 from .._common.lazy import pandas as pd
 from .._common.typing import Bools, Floats, Integers
-from .bounds import DifferenceBounds, remove_skewness
-from .estimates import MIN_QUERIES, ROUNDING
+from .bounds import RARE_SHARE, DifferenceBounds, bound_share, remove_skewness
+from .estimates import MIN_QUERIES, MODAL_SHARE, ROUNDING, read_units
 from .flags import FEW_QUERIES
 from .inference import (
     MAX_MODELS,
@@ -305,10 +305,9 @@ def build_leaderboard(
 def rank_models(sample: Sample, metric: str, *, with_regrets: bool = False) -> dict[str, Any]:
     """Return the columns of `build_leaderboard` for a metric, in the order of the models of the sample."""
     single, value_range = sample.single(metric, pairs=with_regrets), sample.ranges[metric]
-    panel, estimated, bootstrap = single
+    panel, estimated, _ = single
     mean = panel.in_unit(metric, estimated.mean[0])
-    half = bootstrap.compute_mean_half_widths(0, sample.alpha)
-    lower, upper = clip_intervals(mean, mean - half, mean + half, *value_range)
+    lower, upper = clip_intervals(mean, *_bound_means(single, sample.alpha, *value_range), *value_range)
     columns = {
         "metric": metric,
         "model": list(panel.models),
@@ -321,6 +320,32 @@ def rank_models(sample: Sample, metric: str, *, with_regrets: bool = False) -> d
     if with_regrets:
         columns |= _bound_regrets(single, sample.alpha, value_range[1] - value_range[0])
     return columns
+
+
+def _bound_means(single: JointEstimate, alpha: float, lowest: float, highest: float) -> tuple[Floats, Floats]:
+    """Return the ends of simultaneous intervals of all means under one metric, in its unit.
+
+    If fewer than 30 queries, and less than 10 %, deviate from one value, such as 1, their error says nothing about the
+    share of such queries. The means of these models have the bounds of rare differences, at a tenth of the level if
+    there are other models.
+    """
+    panel, estimated, bootstrap = single
+    (metric,), units = panel.metrics, estimated.units
+    values, mean = (panel.in_unit(metric, each[0]) for each in (read_units(panel)[0], estimated.mean))
+    modal, tolerance = np.median(values, axis=1), 2 * estimated.tolerance[0]
+    below = (values < (modal - tolerance)[:, None]).sum(axis=1)
+    above = (values > (modal + tolerance)[:, None]).sum(axis=1)
+    rare = below + above < min(MIN_QUERIES, (1 - MODAL_SHARE) * units)
+    if estimated.repeats is not None:  # Another repeat may differ on other queries.
+        rare &= estimated.repeats.counts == 0
+    share = 0.0 if not rare.any() else 1.0 if rare.all() else RARE_SHARE
+    half = bootstrap.compute_mean_half_widths(0, (1 - share) * alpha) if share < 1 else np.zeros_like(mean)
+    level = share * alpha / (2 * len(mean))
+    down, up = (np.minimum(1.0, estimated.largest * bound_share(count, units, level)) for count in (below, above))
+    return (
+        np.where(rare, modal - (modal - lowest) * down, mean - half),
+        np.where(rare, modal + (highest - modal) * up, mean + half),
+    )
 
 
 def _bound_regrets(single: JointEstimate, alpha: float, largest: float) -> dict[str, Any]:

@@ -458,8 +458,7 @@ def describe_method(comparison: Comparison) -> list[str]:
         f"Intervals have simultaneous {level} confidence: those of means over all models of a metric, those of "
         f"differences over all pairs and both metrics. They are cut at the range of the metric. p-values of pairs are "
         f"adjusted for their number (step-down max-T).",
-        "A mark is hollow if the two-step test rules the model out as best. Exactly then the interval of its regret "
-        "excludes 0.",
+        "The interval of a regret excludes 0 exactly if the two-step test rules the model out as best.",
     ]
 
 
