@@ -1,7 +1,5 @@
 """Invalid labels, queries, weights and frames."""
 
-from __future__ import annotations
-
 from functools import partial
 from math import inf, nan
 

@@ -3,8 +3,6 @@
 The oracle is scikit-learn, query by query. Code that could wait forever runs in a separate process with a time limit.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The example scripts are short, run without a warning and print their results."""
 
-from __future__ import annotations
-
 import runpy
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What `import gainwise` loads, and which parts are loaded on first use."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A release requires its version as the tag, documented make targets exist, and the metric in CONTRIBUTING.md works."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

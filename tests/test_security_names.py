@@ -1,7 +1,5 @@
 """Names and texts from any source in errors, files and reports, as guaranteed by SECURITY.md."""
 
-from __future__ import annotations
-
 import base64
 import io
 import json

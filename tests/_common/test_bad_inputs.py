@@ -1,7 +1,5 @@
 """Invalid numbers, ids that would become equal, and indexes that do not match."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial

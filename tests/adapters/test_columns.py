@@ -1,7 +1,5 @@
 """Metrics on further columns during training, against metrics on judgments that have these columns as labels."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import dask

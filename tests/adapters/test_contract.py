@@ -1,7 +1,5 @@
 """The behavior of all adapters: values, stopping rounds, returned models, copies and threads."""
 
-from __future__ import annotations
-
 import copy
 import math
 import pickle

@@ -1,7 +1,5 @@
 """`gainwise compare` prints the comparison that Python returns for the same files."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """The command itself: its start, help and version, and terminals that support only ASCII."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Gate with margins by metric, guards and segments: bounds by plain formulas, error rates, power and looks."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

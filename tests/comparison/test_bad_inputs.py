@@ -1,7 +1,5 @@
 """Invalid values, settings, names and labels in comparisons, verdicts and plans."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

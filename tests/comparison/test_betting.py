@@ -1,7 +1,5 @@
 """Bounds by betting: published check values, a plain loop, error rates under rare losses, and repeated tests."""
 
-from __future__ import annotations
-
 import json
 import math
 

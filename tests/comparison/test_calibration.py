@@ -1,7 +1,5 @@
 """The calibrations: populations with the stated means, exact truth by tilting, stored rates, and scripts that run."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import json

@@ -1,7 +1,5 @@
 """Bounds of differences, the detectable difference and the band of regrets, compared with closed forms and loops."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -4,8 +4,6 @@ The oracle of a loss is a gain with the opposite sign. All decisions must be the
 in units of the metric must have the opposite sign.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """The flags of a verdict, at their limits."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats

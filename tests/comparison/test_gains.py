@@ -1,7 +1,5 @@
 """The gain path: every point is the metric, the draws have its errors, and the sentences have its numbers."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Tables of effects, compared with SciPy and statsmodels."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Plans, compared with formulas and with verdicts on new samples."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.stats import norm

@@ -1,7 +1,5 @@
 """Recipes with several repeats: errors and variances compared with NumPy and SciPy, verdicts, attributions, runs."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

@@ -1,7 +1,5 @@
 """Dictionaries, JSON documents, tables and attributes of the same result agree."""
 
-from __future__ import annotations
-
 import json
 import math
 

@@ -4,8 +4,6 @@ A sentence is a claim about the population that the queries are sampled from. Th
 the sentence uses. Over many samples, no claim may be wrong more often than its error probability allows.
 """
 
-from __future__ import annotations
-
 import html
 import json
 import re

@@ -1,7 +1,5 @@
 """Unjudged documents in a comparison: shares, flag, condensed lists, and reports."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

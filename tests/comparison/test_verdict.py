@@ -1,7 +1,5 @@
 """The verdict: a separate implementation of its algorithm, bounds, texts and limits."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -3,8 +3,6 @@
 The weight of queries without relevant documents: see the tests of oracles.
 """
 
-from __future__ import annotations
-
 import lightgbm as lgb
 import numpy as np
 import pytest

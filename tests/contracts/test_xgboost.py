@@ -3,8 +3,6 @@
 Built-in metrics that stop at 32, and weights of queries without relevant documents: see the tests of oracles.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import xgboost as xgb

@@ -1,7 +1,5 @@
 """Evaluation over partitions without a cluster, exact for any partitions."""
 
-from __future__ import annotations
-
 import math
 import pickle
 

@@ -1,7 +1,5 @@
 """Files read at once and line by line have the same numbers, ids and errors."""
 
-from __future__ import annotations
-
 import gzip
 import re
 import struct

@@ -1,7 +1,5 @@
 """The fast parsers compared with plain Python: both return the same bits, or reject the file."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Weights and labels near both limits of the float range: the means are right, or an error is raised."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 

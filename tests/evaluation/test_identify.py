@@ -1,7 +1,5 @@
 """`identify` finds the definition and the mistake that gave a number, and matches few unrelated numbers."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Custom metrics in a module that other processes can import."""
 
-from __future__ import annotations
-
 import gainwise as gw
 
 

@@ -1,7 +1,5 @@
 """Tables of invalid candidates, experiments, TOML files, labels of queries and selected models."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 from functools import partial

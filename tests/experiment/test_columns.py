@@ -1,7 +1,5 @@
 """Experiments on metrics of further columns, tables in TOML files, and parts that must not share users."""
 
-from __future__ import annotations
-
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from multiprocessing import get_context

@@ -1,7 +1,5 @@
 """Experiments in TOML: the meaning of keys."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

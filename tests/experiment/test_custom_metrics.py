@@ -1,7 +1,5 @@
 """Custom metrics in experiments: losses are minimized, other processes import them, later runs find them."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Damaged, swapped and foreign files in the directory of an experiment are detected."""
 
-from __future__ import annotations
-
 import json
 import random
 import shutil

@@ -1,7 +1,5 @@
 """Threads, processes, clusters and any other executor give the same files and results, and failures stay separate."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """A run that is killed, interrupted or out of disk space resumes and ends with the same files and the same result."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

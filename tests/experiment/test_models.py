@@ -1,7 +1,5 @@
 """The model in the report, from `load_model`, in the saved file and on the command line is the same, bit by bit."""
 
-from __future__ import annotations
-
 import itertools
 import shutil
 

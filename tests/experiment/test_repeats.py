@@ -1,7 +1,5 @@
 """Candidates trained several times: recipes, finalists, resampled queries, clusters, segments, the model to deploy."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Experiments train the requested models, and store curves and values that agree with the stored model."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 

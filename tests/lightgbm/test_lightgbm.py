@@ -1,7 +1,5 @@
 """What is specific to LightGBM: bindings, cross-validation, folds, and other stops. See tests/adapters for the rest."""
 
-from __future__ import annotations
-
 import gc
 import weakref
 

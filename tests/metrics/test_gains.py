@@ -1,7 +1,5 @@
 """Gains and discounts: formulas, tables, mappings, and functions of the user."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import pickle

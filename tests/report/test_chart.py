@@ -1,7 +1,5 @@
 """The data of the main chart, and names with special characters in all renderings."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The HTML report: its structure, escaped texts, and size."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re

@@ -1,7 +1,5 @@
 """Pictures: the data of their artists, compared with separately computed numbers."""
 
-from __future__ import annotations
-
 import base64
 import html
 import io

@@ -1,7 +1,5 @@
 """Searches and cross-validations of scikit-learn compared with plain loops, and LightGBM's ranker with qid."""
 
-from __future__ import annotations
-
 import pickle
 import subprocess
 import sys

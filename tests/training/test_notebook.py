@@ -1,7 +1,5 @@
 """The picture of a notebook: one output that is replaced in place, in a kernel as Jupyter runs it."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 
