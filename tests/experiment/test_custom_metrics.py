@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from tests.experiment import custom_metrics
+from tests import custom_metrics
 from tests.experiment.helpers import facts, run
 
 import gainwise as gw
