@@ -13,6 +13,15 @@ class Missed(gw.NDCG):
         return 1 - super().score(rows, facts, cutoffs)
 
 
+class Halved(gw.NDCG):
+    """NDCG / 2."""
+
+    names = {"halved": {}, "halved_exp": {"gain": "exponential"}}
+
+    def score(self, rows, facts, cutoffs):
+        return super().score(rows, facts, cutoffs) / 2
+
+
 def gap(labels, scores):
     """Return the difference between the best label and that of the first document."""
     return float(labels.max() - labels[scores.argmax()])

@@ -7,6 +7,7 @@ import pandas as pd
 from scipy.sparse import csr_matrix
 from sklearn.linear_model import LinearRegression
 from tests.bad_inputs import BadInput, bad_inputs
+from tests.custom_metrics import Halved
 
 import gainwise as gw
 from gainwise._common import EARLIER_NAME
@@ -42,15 +43,6 @@ ONCE = {**LOOK, "looks": []}
 
 BET = {**LOOK, "looks": [], "bounds": "betting", "size": 20, "order": "".join(f"{place:016x}" for place in range(3))}
 """Record of bounds by betting on unknown queries."""
-
-
-class Halved(gw.NDCG):
-    """NDCG with values that are not sums over documents."""
-
-    names = {"ndcg_sumless": {"gain": "linear"}}
-
-    def score(self, rows, facts, cutoffs):
-        return super().score(rows, facts, cutoffs) / 2
 
 
 def changed_at(values, place, value):
@@ -294,7 +286,13 @@ SCORES = [
     ("losses of itself", lambda: scores().losses("A", "A"), "'A'", V, "two different"),
     ("no contradictions", lambda: scores().queries("A", "B", most=0), "most", V, "whole number"),
     ("a split of MAP", lambda: scores().attribution("A", "B", ["ndcg_exp@10", "map"]), "names map", V, "sum"),
-    ("a split of a halved metric", lambda: scores().attribution("A", "B", "ndcg_sumless"), "Halved", V, "not a sum"),
+    (
+        "a split of a halved metric",
+        lambda: scores().attribution("A", "B", "halved_exp"),
+        Halved.__name__,
+        V,
+        "not a sum",
+    ),
     ("nothing to split", lambda: scores(metrics=["map", "mrr"]).attribution("A", "B"), "(map, mrr)", V, "sum"),
     ("a split of itself", lambda: scores().attribution("A", "A"), "'A'", V, "itself"),
     ("a split of nothing", lambda: scores().attribution("A", "B", "ndcg(gain=0/0/0,empty=skip)"), "query", V, "weight"),

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from tests.comparison.tables import leaderboard_table, pairs_table, verdict_of
+from tests.custom_metrics import Halved
 
 import gainwise as gw
 from gainwise.data import simulate
@@ -15,15 +16,6 @@ from gainwise.report.content import best_rounds
 from gainwise.report.plots import plot_curves
 
 MODELS = ["m10", "m2", "other", "twin"]
-
-
-class Halved(gw.NDCG):
-    """NDCG / 2."""
-
-    names = {"half_ndcg": {}, "half_ndcg_exp": {"gain": "exponential"}}
-
-    def score(self, rows, facts, cutoffs):
-        return super().score(rows, facts, cutoffs) / 2
 
 
 def rank_found(labels, scores):
@@ -157,7 +149,7 @@ class TestComparison:
 class TestSplit:
     def test_a_metric_that_is_counted_half_has_one_number(self, data, scores):
         found = gw.compare(scores, data.judgments(), [HALF, "ndcg_exp@10"], draws=400)
-        whole, half = found.leaderboard["ndcg_exp@10"], found.leaderboard["half_ndcg_exp@10"]
+        whole, half = found.leaderboard["ndcg_exp@10"], found.leaderboard["halved_exp@10"]
         np.testing.assert_allclose(half, whole / 2, rtol=1e-14)
         why = found.attribution("sharp", "vague")
         assert why.metrics == ("ndcg_exp@10",)
