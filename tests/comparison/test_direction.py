@@ -12,7 +12,6 @@ from tests.custom_metrics import Halved
 
 import gainwise as gw
 from gainwise.data import simulate
-from gainwise.report.content import best_rounds
 from gainwise.report.plots import plot_curves
 
 MODELS = ["m10", "m2", "other", "twin"]
@@ -174,12 +173,6 @@ class TestCurves:
         pd.DataFrame({"candidate": "c", "round": [1, 2, 3, 4], "metric": metric, "value": value})
         for metric, value in {"ndcg": [0.1, 0.3, 0.2, 0.25], "rank": [4.0, 3.0, 2.0, 2.5]}.items()
     )
-
-    def test_the_best_round_of_a_loss_is_its_lowest(self):
-        (row,) = best_rounds(self.CURVES, ("ndcg", "rank"), ["rank"]).to_dict("records")
-        assert (row["round ndcg"], row["round rank"]) == (2, 3)
-        assert (row["best ndcg"], row["best rank"]) == (0.3, 2.0)
-        assert (row["loss ndcg"], row["loss rank"]) == (pytest.approx(0.1), 1.0)
 
     def test_the_curve_of_a_loss_is_drawn_below_its_best(self):
         ax = plot_curves(self.CURVES, ("ndcg", "rank"), lower_is_better=["rank"]).ax
