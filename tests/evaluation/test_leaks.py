@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 import scipy.sparse
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import gainwise as gw
@@ -78,7 +78,6 @@ def test_single_equal_rows_and_common_rows_are_no_leak():
     assert find(*shown) == ([], [])
 
 
-@settings(max_examples=40)
 @given(st.integers(0, 10**6))
 def test_leaks_are_those_of_plain_python(seed):
     """Small parts with few distinct rows: the rules in plain Python."""
