@@ -75,7 +75,7 @@ def python(code, **environment):
     ("call", "unneeded"),
     [
         ("--version", {"typer", "numpy"}),
-        ("--help", {"pandas", "scipy", "matplotlib", "pydantic", "lightgbm", "xgboost"}),
+        ("--help", {"numpy", "pandas", "scipy", "matplotlib", "pydantic", "lightgbm", "xgboost"}),
     ],
 )
 def test_start_loads_no_unneeded_package(call, unneeded):
