@@ -134,10 +134,10 @@ class TestThreads:
         train, started, has_ended = execution.train_candidate, threading.Barrier(3, timeout=900), threading.Event()
 
         def interrupt():
-            """Press Ctrl-C again if a minute later the trainings still run."""
+            """Press Ctrl-C again if 20 seconds later the trainings still run."""
             while not has_ended.is_set():
                 os.kill(os.getpid(), signal.SIGINT)
-                has_ended.wait(60)
+                has_ended.wait(20)
 
         def wait(candidate, *rest):
             if started.wait() == 0:
