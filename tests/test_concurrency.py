@@ -35,7 +35,6 @@ def by_scikit_learn(labels, scores, sizes):
     return sums / len(sizes)
 
 
-@pytest.mark.slow
 class TestProcesses:
     @pytest.mark.posix
     @pytest.mark.parametrize("how", ["while", "pools"])

@@ -82,7 +82,6 @@ class TestPlansOfRecipes:
         assert (plan.repeats, plan.queries) == (8, plan.options[1].queries)
         assert "3 repeats" in plan.text
 
-    @pytest.mark.slow
     @pytest.mark.parametrize(("queries", "repeats", "published"), [(1000, 5, 0.72), (200, 10, 0.37)])
     def test_power_is_that_of_a_published_simulation_and_of_verdicts(self, queries, repeats, published):
         truth, rng, samples = np.array([[0.01, 0], [0, 0.01]]), np.random.default_rng(repeats), 125

@@ -98,7 +98,6 @@ print(*Experiment.load(sys.argv[1]).metrics)
 
 
 class TestLaterRuns:
-    @pytest.mark.slow
     def test_need_the_module(self, kept):
         done = python("-c", LATER, str(kept.directory))
         error, names = done.stdout.splitlines()

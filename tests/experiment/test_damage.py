@@ -63,7 +63,6 @@ def damaged(content, places):
         yield bytes(flipped)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("places", [8, pytest.param(None, marks=pytest.mark.nightly)])
 def test_every_flipped_bit_and_every_truncation_is_noticed_and_mended(small, tmp_path, places):
     make, expected, whole = small

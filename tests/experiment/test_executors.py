@@ -83,7 +83,6 @@ def note_process(folder, perform, *task):
 
 
 @pytest.mark.posix
-@pytest.mark.slow
 def test_dask_cluster_and_a_worker_that_dies(done, make, tmp_path, cluster_of):
     """A task may lose one worker."""
     pytest.importorskip("distributed")
@@ -164,7 +163,6 @@ class TestThreads:
         assert not list(directory.glob("failures/*"))
         assert facts(run(make(directory))) == facts(done.result)
 
-    @pytest.mark.slow
     def test_trainings_with_different_gains_are_independent(self, tmp_path):
         """LightGBM's table of gains belongs to the process. It is read once per query while a booster is set up."""
         rng = np.random.default_rng(0)

@@ -23,7 +23,6 @@ EXPECTED_STATUS = {"kill": {-9}, "full once": {0, faults.REJECTED}, "full": {fau
 
 
 @pytest.mark.posix
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("executor", "every"),
     [(1, 40), *(pytest.param(*case, marks=pytest.mark.nightly) for case in [(1, 1), (2, 4), ("pickle", 4)])],

@@ -188,7 +188,6 @@ print("and then", curves.rounds)
 
 
 @pytest.mark.posix
-@pytest.mark.slow
 class TestRealTerminal:
     def run(self):
         """Run the script in a terminal of 80 columns, and return all that it wrote."""
