@@ -12,7 +12,6 @@ from tests.bad_inputs import BadInput, bad_inputs
 import gainwise as gw
 
 LABELS = [3, 0, 1, 2, 0]
-FRAME = pd.DataFrame({"topic": ["b", "a"], "grade": [1, 0], "known": [True, False]})
 DATES = np.array(["2024-01-01", "2024-01-01", "NaT", "2024-01-02", "NaT"], dtype="datetime64[D]")
 COLUMNS = {"polars": polars.Series, "pyarrow": pyarrow.array}
 
