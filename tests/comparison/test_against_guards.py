@@ -307,18 +307,17 @@ class TestLooks:
         assert (len(found.history), found.earlier_decisions) == (2, {})
 
 
-class TestNeeded:
-    def test_queries_that_a_guard_needs(self):
-        """The gain is certain, and one guard is open: its number is that of a one-sided t-test."""
-        rng = np.random.default_rng(11)
-        differences = correlated(rng, 1000, 3, 0.0)
-        differences = 0.1 * (differences - differences.mean(axis=0)) / differences.std(axis=0, ddof=1)
-        differences += [0.05, 0.05, -0.001]
-        found = compared(differences, scale=[1] * 3).against("old", {LINEAR: 0.01, EXPONENTIAL: 0.01, REVENUE: 0.005})
-        (candidate,) = found.candidates
-        z = norm.ppf(0.975) + norm.ppf(0.8)
-        assert candidate.decision == "undecided"
-        assert candidate.queries_needed.median == pytest.approx((z * 0.1 / 0.004) ** 2, rel=0.03)
+def test_queries_that_a_guard_needs():
+    """The gain is certain, and one guard is open: its number is that of a one-sided t-test."""
+    rng = np.random.default_rng(11)
+    differences = correlated(rng, 1000, 3, 0.0)
+    differences = 0.1 * (differences - differences.mean(axis=0)) / differences.std(axis=0, ddof=1)
+    differences += [0.05, 0.05, -0.001]
+    found = compared(differences, scale=[1] * 3).against("old", {LINEAR: 0.01, EXPONENTIAL: 0.01, REVENUE: 0.005})
+    (candidate,) = found.candidates
+    z = norm.ppf(0.975) + norm.ppf(0.8)
+    assert candidate.decision == "undecided"
+    assert candidate.queries_needed.median == pytest.approx((z * 0.1 / 0.004) ** 2, rel=0.03)
 
 
 def test_equal_metrics_with_different_margins_are_both_stated():

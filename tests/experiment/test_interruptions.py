@@ -115,14 +115,13 @@ class TestWorkerOutlivesItsRun:
         assert not (storage.directory / "failures").exists()
 
 
-class TestSharedData:
-    def test_user_files_next_to_the_experiment_stay(self, done, make, tmp_path):
-        files = [tmp_path / "data" / "train.txt", tmp_path / "train.txt"]
-        files[0].parent.mkdir()
-        for path in files:
-            path.write_text("1 qid:1 1:0.5\n")
-        assert facts(run(make(tmp_path), ByPickle())) == facts(done.result)
-        assert [path.read_text() for path in files] == ["1 qid:1 1:0.5\n"] * 2
+def test_user_files_next_to_the_experiment_stay(done, make, tmp_path):
+    files = [tmp_path / "data" / "train.txt", tmp_path / "train.txt"]
+    files[0].parent.mkdir()
+    for path in files:
+        path.write_text("1 qid:1 1:0.5\n")
+    assert facts(run(make(tmp_path), ByPickle())) == facts(done.result)
+    assert [path.read_text() for path in files] == ["1 qid:1 1:0.5\n"] * 2
 
 
 class TestLock:
