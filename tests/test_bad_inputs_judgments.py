@@ -1,7 +1,5 @@
 """Invalid labels, queries, weights and frames."""
 
-from __future__ import annotations
-
 from functools import partial
 from math import inf, nan
 
@@ -14,7 +12,6 @@ from tests.bad_inputs import BadInput, bad_inputs
 import gainwise as gw
 
 LABELS = [3, 0, 1, 2, 0]
-FRAME = pd.DataFrame({"topic": ["b", "a"], "grade": [1, 0], "known": [True, False]})
 DATES = np.array(["2024-01-01", "2024-01-01", "NaT", "2024-01-02", "NaT"], dtype="datetime64[D]")
 COLUMNS = {"polars": polars.Series, "pyarrow": pyarrow.array}
 

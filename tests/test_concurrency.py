@@ -3,8 +3,6 @@
 The oracle is scikit-learn, query by query. Code that could wait forever runs in a separate process with a time limit.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -37,7 +35,6 @@ def by_scikit_learn(labels, scores, sizes):
     return sums / len(sizes)
 
 
-@pytest.mark.slow
 class TestProcesses:
     @pytest.mark.posix
     @pytest.mark.parametrize("how", ["while", "pools"])

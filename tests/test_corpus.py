@@ -1,7 +1,5 @@
 """Replays the files that fuzzing found, and every seed, through the `check` of its harness in `tests/fuzz`."""
 
-from __future__ import annotations
-
 import importlib
 from pathlib import Path
 

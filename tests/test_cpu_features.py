@@ -5,8 +5,6 @@ including ties and long rows. `rbp`, and `map` divided by hits with ties at the 
 NumPy has other functions for powers and exponentials there.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

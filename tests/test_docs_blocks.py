@@ -1,7 +1,5 @@
 """Every block of every page runs in page order in an empty folder, as a reader copies it, and prints what is shown."""
 
-from __future__ import annotations
-
 import ast
 import os
 import re

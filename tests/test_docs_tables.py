@@ -1,7 +1,5 @@
 """Commands on pages have options that exist, and the tables contain every metric and its names."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The example scripts are short, run without a warning and print their results."""
 
-from __future__ import annotations
-
 import runpy
 from pathlib import Path
 
@@ -30,7 +28,6 @@ def test_every_example_runs_and_is_short():
     assert {name for name, text in scripts.items() if len(text.splitlines()) > 30} == set()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", PRINTED)
 def test_example_runs(name, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)

@@ -1,7 +1,5 @@
 """What `import gainwise` loads, and which parts are loaded on first use."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -19,14 +17,6 @@ import json, sys, numpy
 before = set(sys.modules)
 import gainwise
 print(json.dumps(sorted(set(sys.modules) - before)))
-"""
-MODULES_OF_HELP = """
-import contextlib, io, json, sys
-from gainwise.__main__ import main
-sys.argv = ["gainwise", "--help"]
-with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
-    main()
-print(json.dumps(sorted(sys.modules)))
 """
 MODULES_OF_COMPARISON = """
 import json, sys, numpy as np, gainwise as gw
@@ -63,12 +53,6 @@ def test_import_loads_numpy_and_no_subpackage():
     modules = run(MODULES_OF_IMPORT)
     assert {name.partition(".")[0] for name in modules} <= {"gainwise", "numpy", *sys.stdlib_module_names}
     assert not {f"gainwise.{name}" for name in SUBPACKAGES} & set(modules)
-
-
-def test_help_loads_no_library_of_numbers():
-    modules = run(MODULES_OF_HELP)
-    assert "gainwise.cli.compare" in modules
-    assert not {"numpy", "pandas", "scipy"} & set(modules)
 
 
 def test_comparisons_without_results_load_neither_pandas_nor_scipy():

@@ -1,7 +1,5 @@
 """Judgments: the forms of labels, queries and weights, and that they own their values."""
 
-from __future__ import annotations
-
 import pickle
 import re
 from decimal import Decimal

@@ -1,14 +1,11 @@
 """A release requires its version as the tag, documented make targets exist, and the metric in CONTRIBUTING.md works."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
 import sys
 import tarfile
 import textwrap
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -18,7 +15,6 @@ import gainwise as gw
 ROOT = Path(__file__).parents[1]
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 needs_sources = pytest.mark.skipif(not (ROOT / "src").is_dir(), reason="tests of a wheel have no sources")
 
 COMPARED = """

@@ -1,7 +1,5 @@
 """README.md is short, its picture shows the verdict, and a release turns its links into absolute ones."""
 
-from __future__ import annotations
-
 import re
 import runpy
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The guarantees of SECURITY.md."""
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import pickle

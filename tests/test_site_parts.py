@@ -1,7 +1,5 @@
 """Parts that the build adds to the site: mathematics and directives. The build itself checks all links."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The studies of real data: their estimates, one small run, and the figures of the page."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

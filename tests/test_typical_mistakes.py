@@ -1,7 +1,5 @@
 """Typical mistakes across packages: one row per call, exception and words of the message."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 

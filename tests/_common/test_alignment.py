@@ -1,7 +1,5 @@
 """Values with a pandas index are matched by it, never by position."""
 
-from __future__ import annotations
-
 import pandas as pd
 import polars
 import pytest

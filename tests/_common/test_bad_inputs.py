@@ -1,7 +1,5 @@
 """Invalid numbers, ids that would become equal, and indexes that do not match."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
@@ -38,10 +36,6 @@ def weigh_rows(weight):
     return gw.Judgments(pd.Series([1, 1]), qid=[1, 0], weight=weight)
 
 
-def evaluate_run(run):
-    return gw.evaluate_run("mrr", run, {"q": {"a": 1, "b": 0}, "1": {"a": 1}})
-
-
 ARGUMENTS = {
     "labels": lambda values: gw.Judgments(values, group=[2]),
     "qid": lambda values: gw.Judgments([0, 1], qid=values),
@@ -76,8 +70,6 @@ VALUES = [
     ("n", "NaN", lambda: validate_real("n", nan)),
     ("scores", "in row 0", lambda: evaluate([-BEYOND, 0.5])),
     ("scores", "in row 1", lambda: evaluate([-1, 2**63])),
-    ("run's score", "between", lambda: evaluate_run({"q": {"a": BEYOND, "b": 0.5}})),
-    ("run has the queries", "1 and '1'", lambda: evaluate_run({1: {"a": 1}, "1": {"b": 2}})),
     ("qid", "row 1. From", lambda: ARGUMENTS["qid"](np.array([5, 2.0**53]))),
     ("qid must be exact", "float32", lambda: ARGUMENTS["qid"](np.float32([5, 2**24]))),
     ("qid", "at row 1", lambda: ARGUMENTS["qid"](["a", nan])),

@@ -1,7 +1,5 @@
 """Different query ids are different queries, and equal ids are one query, in every container."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Names of models in columns: no part is lost, and different names stay different in any order."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Invalid output paths and missing packages raise errors before any computation."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

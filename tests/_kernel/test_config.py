@@ -1,7 +1,5 @@
 """gainwise finds the installed compiled core, works without it, and `show_config` describes both."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The compiled core returns the same bits as NumPy for scores and query lengths at the limits of its fast methods."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Invalid calls of the adapters of LightGBM, XGBoost, CatBoost and scikit-learn, and of `Curves`."""
 
-from __future__ import annotations
-
 import pickle
 
 import catboost

@@ -1,7 +1,5 @@
 """Metrics on further columns during training, against metrics on judgments that have these columns as labels."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import dask
@@ -25,7 +23,7 @@ REVENUE = gw.DCG(gain="linear", discount="none", k=3, column="revenue", name="re
 METRICS = ["ndcg_exp@10", REVENUE, "mrr(column=clicked)", "ndcg_linear(ties=worst,column=editors)@5"]
 NAMES = list(map(str, METRICS))
 feval = gainwise.lightgbm.feval
-SEEDS = [*range(3), *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(3, 100))]
+SEEDS = [0, 1, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(2, 100))]
 
 
 def make(seed):

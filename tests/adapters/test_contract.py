@@ -1,7 +1,5 @@
 """The behavior of all adapters: values, stopping rounds, returned models, copies and threads."""
 
-from __future__ import annotations
-
 import copy
 import math
 import pickle
@@ -20,6 +18,7 @@ from tests.adapters.drivers import (
     curve_values,
     make_part,
 )
+from tests.custom_metrics import GAP, Missed
 
 import gainwise as gw
 
@@ -41,29 +40,14 @@ FAR_TOO_LONG = 30.0
 """A learning rate that makes a good model a bad one."""
 
 
-def shortfall(labels, scores):
-    """The difference between the best label and that of the first document."""
-    return float(labels.max() - labels[scores.argmax()])
-
-
-class Lost(gw.NDCG):
-    """1 - NDCG."""
-
-    names = {"lost": {}, "lost_exp": {"gain": "exponential"}}
-    higher_is_better = False
-
-    def score(self, rows, facts, cutoffs):
-        return 1 - super().score(rows, facts, cutoffs)
-
-
 def pages(ranks):
     return 0.5 ** ((ranks - 1) // 4)
 
 
-SHORTFALL = gw.metric("shortfall", shortfall, higher_is_better=False)
-LOST = Lost(gain="exponential", k=3)
-CUSTOM = [SHORTFALL, LOST, gw.NDCG(gain=(0, 1, 3, 7, 15), discount=pages, k=8)]
-CUSTOM_NAMES = ["shortfall", "lost_exp@3", "ndcg(gain=0/1/3/7/15,discount=pages)@8"]
+MISSED = Missed(gain="exponential", k=3)
+CUSTOM = [GAP, MISSED, gw.NDCG(gain=(0, 1, 3, 7, 15), discount=pages, k=8)]
+WATCHED = ["mrr", "ndcg_exp@10", GAP, MISSED]
+"""Metrics of trainings that stop early."""
 
 evaluators = pytest.mark.parametrize("adapter", EVALUATORS, ids=lambda adapter: adapter.id)
 trainings = pytest.mark.parametrize("adapter", TRAININGS, ids=lambda adapter: adapter.id)
@@ -256,9 +240,9 @@ def check_stop(adapter, run, full, dataset, metric, rule):
 
 
 @trainings
-@pytest.mark.parametrize("metric", ["ndcg_exp@10", "mrr", SHORTFALL, LOST], ids=str)
+@pytest.mark.parametrize("metric", WATCHED, ids=str)
 def test_stops_at_the_first_best_round(adapter, metric):
-    metrics = [metric] if not adapter.several_metrics else [*PANEL, *CUSTOM]
+    metrics = WATCHED if adapter.several_metrics else [metric]
     full = whole(adapter, tuple(metrics))
     higher = isinstance(metric, str)
     rule = stopping_rule(full.curve("other", str(metric)), 4, ROUNDS, higher=higher)
@@ -267,15 +251,14 @@ def test_stops_at_the_first_best_round(adapter, metric):
 
 
 @some_trainings("callbacks")
-@pytest.mark.parametrize("metric", ["ndcg_exp@10", LOST], ids=str)
+@pytest.mark.parametrize("metric", ["ndcg_exp@10", MISSED], ids=str)
 @pytest.mark.parametrize(
     ("patience", "min_delta"), [(3, 0.005), (3, 0.5), (100, 0.0)], ids=["small gains", "no gain counts", "to the end"]
 )
 def test_stops_by_the_rule_of_min_delta(adapter, patience, min_delta, metric):
-    metrics = [*PANEL, *CUSTOM]
-    full, options = whole(adapter, tuple(metrics)), {"rounds": patience, "dataset": "valid", "min_delta": min_delta}
-    run = train(adapter, metrics, stop={"metric": metric, **options})
-    higher = metric is not LOST
+    full, options = whole(adapter, tuple(WATCHED)), {"rounds": patience, "dataset": "valid", "min_delta": min_delta}
+    run = train(adapter, WATCHED, stop={"metric": metric, **options})
+    higher = metric is not MISSED
     rule = stopping_rule(full.curve("valid", str(metric)), patience, ROUNDS, min_delta=min_delta, higher=higher)
     check_stop(adapter, run, full, "valid", str(metric), rule)
 

@@ -1,7 +1,5 @@
 """What is specific to CatBoost: shuffled training data, its own detector, and snapshots. See tests/adapters."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 

@@ -1,7 +1,5 @@
 """Calls of the command line in this process."""
 
-from __future__ import annotations
-
 import json
 
 from typer.testing import CliRunner

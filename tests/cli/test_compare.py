@@ -1,7 +1,5 @@
 """`gainwise compare` prints the comparison that Python returns for the same files."""
 
-from __future__ import annotations
-
 import json
 import re
 
@@ -130,21 +128,20 @@ class TestTables:
         assert "not all cells are numbers in unused columns: title" in content.stderr
 
 
-class TestPerQuery:
-    @pytest.mark.parametrize("name", ["v.csv", "v.csv.gz", "v.parquet"])
-    def test_every_value_comes_back_to_the_last_bit(self, files, tmp_path, name):
-        path, metrics = tmp_path / name, ["ndcg_linear@10", "map(empty=skip)"]
-        options = (*(f"-m{metric}" for metric in metrics), "--per-query", path)
-        content = gainwise("compare --data data.txt old.npy worse.npy", *options)
-        assert content.exit_code == 0
-        assert str(path) in content.stderr
-        read = pd.read_parquet(path) if name.endswith("parquet") else pd.read_csv(path, dtype=str)
-        expected = files.compare("old", "worse", metrics=metrics).frame().reset_index()
-        assert expected[metrics[1]].isna().any()
-        assert read["model"].tolist() == expected["model"].tolist()
-        assert read["query"].tolist() == expected["query"].tolist()
-        for metric in metrics:
-            np.testing.assert_array_equal(read[metric].astype(float), expected[metric])
+@pytest.mark.parametrize("name", ["v.csv", "v.csv.gz", "v.parquet"])
+def test_every_value_per_query_comes_back_to_the_last_bit(files, tmp_path, name):
+    path, metrics = tmp_path / name, ["ndcg_linear@10", "map(empty=skip)"]
+    options = (*(f"-m{metric}" for metric in metrics), "--per-query", path)
+    content = gainwise("compare --data data.txt old.npy worse.npy", *options)
+    assert content.exit_code == 0
+    assert str(path) in content.stderr
+    read = pd.read_parquet(path) if name.endswith("parquet") else pd.read_csv(path, dtype=str)
+    expected = files.compare("old", "worse", metrics=metrics).frame().reset_index()
+    assert expected[metrics[1]].isna().any()
+    assert read["model"].tolist() == expected["model"].tolist()
+    assert read["query"].tolist() == expected["query"].tolist()
+    for metric in metrics:
+        np.testing.assert_array_equal(read[metric].astype(float), expected[metric])
 
 
 class TestTerminal:

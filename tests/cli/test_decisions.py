@@ -1,7 +1,5 @@
 """`gainwise gate`, `plan`, `sensitivity`, `gains` and `bound` print the results of Python for the same files."""
 
-from __future__ import annotations
-
 import json
 import math
 

@@ -1,7 +1,5 @@
 """`gainwise demo`: three numbers of one ranking, a genuine disagreement, and four trained candidates."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -1,7 +1,5 @@
 """`gainwise run` and `gainwise report`: an experiment from a file."""
 
-from __future__ import annotations
-
 import re
 import shutil
 

@@ -1,7 +1,5 @@
 """The command itself: its start, help and version, and terminals that support only ASCII."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -77,7 +75,7 @@ def python(code, **environment):
     ("call", "unneeded"),
     [
         ("--version", {"typer", "numpy"}),
-        ("--help", {"pandas", "scipy", "matplotlib", "pydantic", "lightgbm", "xgboost"}),
+        ("--help", {"numpy", "pandas", "scipy", "matplotlib", "pydantic", "lightgbm", "xgboost"}),
     ],
 )
 def test_start_loads_no_unneeded_package(call, unneeded):

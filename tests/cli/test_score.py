@@ -1,7 +1,5 @@
 """`gainwise score`, `gainwise explain` and `gainwise identify`: one run, one ranking, and one number."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 from tests.cli.shell import as_json, json_of, output_of

@@ -1,7 +1,5 @@
 """Standard input instead of a file, and closed pipes."""
 
-from __future__ import annotations
-
 import io
 import os
 import signal

@@ -1,7 +1,5 @@
 """Recipes with several repeats and known means."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy import optimize, stats
 

@@ -1,7 +1,5 @@
 """Tables of a comparison of values, with defaults for the other settings."""
 
-from __future__ import annotations
-
 from tests.comparison.populations import number_models
 
 import gainwise as gw

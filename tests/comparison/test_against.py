@@ -1,7 +1,5 @@
 """Comparisons with a baseline: bounds by plain draws and closed forms, the rule, planned looks, sizes by simulation."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Gate with margins by metric, guards and segments: bounds by plain formulas, error rates, power and looks."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np
@@ -57,7 +55,7 @@ class TestMargins:
     def test_scores_in_another_unit_have_the_same_decisions(self):
         """A margin that is a share makes the decision independent of the unit."""
         rng, decided = np.random.default_rng(1), set()
-        for _ in range(30):
+        for _ in range(15):
             differences = correlated(rng, 100, 3) + rng.normal(0, 0.03, 3)
             decisions = {
                 compared(differences, scale=(1, 1, unit))
@@ -131,7 +129,7 @@ class TestErrors:
     @pytest.mark.parametrize("correlation", [pytest.param(0.0, marks=pytest.mark.nightly), 0.95])
     @pytest.mark.parametrize("worst", ["guard", "segment", pytest.param("gain", marks=pytest.mark.nightly)])
     def test_a_candidate_at_its_margin_ships_at_most_at_the_level(self, correlation, worst):
-        wrong, samples, margins = 0, 200, dict.fromkeys(METRICS[:3], 0.03)
+        wrong, samples, margins = 0, 100, dict.fromkeys(METRICS[:3], 0.03)
         for seed in range(samples):
             rng = np.random.default_rng(seed)
             kinds = np.arange(300) % 3
@@ -149,7 +147,7 @@ class TestErrors:
         assert wrong <= stats.binom.ppf(0.999, samples, 0.025)
 
     def test_guards_far_from_their_margins_cost_no_power(self):
-        shipped, samples = np.zeros(2), 100
+        shipped, samples = np.zeros(2), 50
         for seed in range(samples):
             rng = np.random.default_rng(seed)
             differences = correlated(rng, 300, 5) + 2.8 * 0.1 / np.sqrt(300)
@@ -161,7 +159,7 @@ class TestErrors:
                 comparison.against("old", guarded, segments="device").decisions["new"] == "ship",
             ]
         assert 0.7 < shipped[0] / samples < 0.97
-        assert abs(shipped[1] - shipped[0]) <= 2
+        assert abs(shipped[1] - shipped[0]) <= 1
 
 
 class TestSegments:
@@ -309,18 +307,17 @@ class TestLooks:
         assert (len(found.history), found.earlier_decisions) == (2, {})
 
 
-class TestNeeded:
-    def test_queries_that_a_guard_needs(self):
-        """The gain is certain, and one guard is open: its number is that of a one-sided t-test."""
-        rng = np.random.default_rng(11)
-        differences = correlated(rng, 1000, 3, 0.0)
-        differences = 0.1 * (differences - differences.mean(axis=0)) / differences.std(axis=0, ddof=1)
-        differences += [0.05, 0.05, -0.001]
-        found = compared(differences, scale=[1] * 3).against("old", {LINEAR: 0.01, EXPONENTIAL: 0.01, REVENUE: 0.005})
-        (candidate,) = found.candidates
-        z = norm.ppf(0.975) + norm.ppf(0.8)
-        assert candidate.decision == "undecided"
-        assert candidate.queries_needed.median == pytest.approx((z * 0.1 / 0.004) ** 2, rel=0.03)
+def test_queries_that_a_guard_needs():
+    """The gain is certain, and one guard is open: its number is that of a one-sided t-test."""
+    rng = np.random.default_rng(11)
+    differences = correlated(rng, 1000, 3, 0.0)
+    differences = 0.1 * (differences - differences.mean(axis=0)) / differences.std(axis=0, ddof=1)
+    differences += [0.05, 0.05, -0.001]
+    found = compared(differences, scale=[1] * 3).against("old", {LINEAR: 0.01, EXPONENTIAL: 0.01, REVENUE: 0.005})
+    (candidate,) = found.candidates
+    z = norm.ppf(0.975) + norm.ppf(0.8)
+    assert candidate.decision == "undecided"
+    assert candidate.queries_needed.median == pytest.approx((z * 0.1 / 0.004) ** 2, rel=0.03)
 
 
 def test_equal_metrics_with_different_margins_are_both_stated():

@@ -1,7 +1,5 @@
 """Scores that are off by one row raise an error. Scores of poor models, and rows in any order, do not."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

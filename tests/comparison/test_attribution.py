@@ -173,20 +173,19 @@ class TestSums:
         assert why.grades_by_ranks.to_numpy().sum() == pytest.approx(own - other, abs=ROUNDING)
 
 
-class TestQueryClasses:
-    def test_go_by_the_number_of_documents_of_the_top_grade(self):
-        sizes = [20] * 7
-        top = [0, 1, 2, 5, 6, 10, 11]
-        labels = np.concatenate([[4] * t + [1] + [0] * (19 - t) for t in top])
-        forward, backward = np.tile(np.arange(20, 0, -1), 7), np.tile(np.arange(20), 7)
-        judgments = gw.Judgments(labels, group=sizes, weight=[1, 2, 3, 4, 5, 6, 7])
-        why = attribution(judgments, {"A": forward, "B": backward}, ["ndcg_linear", "ndcg_exp@5"])
-        assert why.top_grade == 4
-        assert why.by_query_class["queries"].to_dict() == {"0": 1, "1": 1, "2": 1, "3-5": 1, "6-10": 2, "11+": 1}
-        values = [gw.evaluate("ndcg_exp@5", judgments, s).per_query[:, 0] for s in (forward, backward)]
-        added = (values[0] - values[1]) * np.arange(1, 8) / 28
-        expected = [added[0], added[1], added[2], added[3], added[4] + added[5], added[6]]
-        np.testing.assert_allclose(why.by_query_class["ndcg_exp@5"], expected, atol=ROUNDING)
+def test_query_classes_go_by_the_number_of_documents_of_the_top_grade():
+    sizes = [20] * 7
+    top = [0, 1, 2, 5, 6, 10, 11]
+    labels = np.concatenate([[4] * t + [1] + [0] * (19 - t) for t in top])
+    forward, backward = np.tile(np.arange(20, 0, -1), 7), np.tile(np.arange(20), 7)
+    judgments = gw.Judgments(labels, group=sizes, weight=[1, 2, 3, 4, 5, 6, 7])
+    why = attribution(judgments, {"A": forward, "B": backward}, ["ndcg_linear", "ndcg_exp@5"])
+    assert why.top_grade == 4
+    assert why.by_query_class["queries"].to_dict() == {"0": 1, "1": 1, "2": 1, "3-5": 1, "6-10": 2, "11+": 1}
+    values = [gw.evaluate("ndcg_exp@5", judgments, s).per_query[:, 0] for s in (forward, backward)]
+    added = (values[0] - values[1]) * np.arange(1, 8) / 28
+    expected = [added[0], added[1], added[2], added[3], added[4] + added[5], added[6]]
+    np.testing.assert_allclose(why.by_query_class["ndcg_exp@5"], expected, atol=ROUNDING)
 
 
 class TestParts:
@@ -275,16 +274,15 @@ class TestLabels:
         np.testing.assert_allclose(table, by_label.reshape(10, 5, 4).sum(axis=1), atol=ROUNDING)
 
 
-class TestBands:
-    @pytest.mark.parametrize(
-        ("metrics", "names"),
-        [
-            (["ndcg_exp@4"], ["1", "2-3", "4"]),
-            (["ndcg_exp@10", "ndcg_linear@15"], ["1", "2-3", "4-5", "6-10", "11-15"]),
-            (["ndcg_exp@10", "ndcg_linear"], ["1", "2-3", "4-5", "6-10", "11+"]),
-        ],
-    )
-    def test_end_at_the_deepest_cutoff(self, metrics, names):
-        labels = np.arange(40) % 4
-        why = attribution(gw.Judgments(labels, group=[40]), {"A": labels, "B": -labels}, metrics)
-        assert why.grades_by_ranks.columns.tolist() == names
+@pytest.mark.parametrize(
+    ("metrics", "names"),
+    [
+        (["ndcg_exp@4"], ["1", "2-3", "4"]),
+        (["ndcg_exp@10", "ndcg_linear@15"], ["1", "2-3", "4-5", "6-10", "11-15"]),
+        (["ndcg_exp@10", "ndcg_linear"], ["1", "2-3", "4-5", "6-10", "11+"]),
+    ],
+)
+def test_bands_end_at_the_deepest_cutoff(metrics, names):
+    labels = np.arange(40) % 4
+    why = attribution(gw.Judgments(labels, group=[40]), {"A": labels, "B": -labels}, metrics)
+    assert why.grades_by_ranks.columns.tolist() == names

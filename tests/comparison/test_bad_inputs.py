@@ -1,7 +1,5 @@
 """Invalid values, settings, names and labels in comparisons, verdicts and plans."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -9,6 +7,7 @@ import pandas as pd
 from scipy.sparse import csr_matrix
 from sklearn.linear_model import LinearRegression
 from tests.bad_inputs import BadInput, bad_inputs
+from tests.custom_metrics import Halved
 
 import gainwise as gw
 
@@ -43,15 +42,6 @@ ONCE = {**LOOK, "looks": []}
 
 BET = {**LOOK, "looks": [], "bounds": "betting", "size": 20, "order": "".join(f"{place:016x}" for place in range(3))}
 """Record of bounds by betting on unknown queries."""
-
-
-class Halved(gw.NDCG):
-    """NDCG with values that are not sums over documents."""
-
-    names = {"ndcg_sumless": {"gain": "linear"}}
-
-    def score(self, rows, facts, cutoffs):
-        return super().score(rows, facts, cutoffs) / 2
 
 
 def changed_at(values, place, value):
@@ -113,13 +103,6 @@ VERDICTS = [
     ("text", lambda: verdict(first=GOOD.astype(str)), "values['first']", T, "<U32"),
     ("huge integers", lambda: verdict(first=np.full((40, 3), 2**53 + 1)), "values['first']", V, "2**53"),
     ("masked", lambda: verdict(first=np.ma.masked_equal(GOOD, GOOD[3, 0])), "values['first']", V, "query 3"),
-    (
-        "columns in another order",
-        lambda: verdict(first=FRAMES[0], second=SWAPPED),
-        "values['second']",
-        V,
-        "'B' at place",
-    ),
     ("rows in another order", lambda: verdict(first=FRAMES[0], second=FRAMES[1][::-1]), "values['second']", V, "rows"),
     ("weights in another order", lambda: verdict(first=FRAMES[0], weights=FRAMES[0]["A"][::-1]), "weights", V, "rows"),
     ("weights of text", lambda: verdict(weights=["1"] * 40), "weights", T, "<U1"),
@@ -155,23 +138,15 @@ VERDICTS = [
     ("other repeats", lambda: recipes(second=[np.ones((40, 4)), RUNS[1]]), "'A'", V, "same repeats"),
     ("a cube of repeats", lambda: recipes(first=[RUNS[0], GOOD[..., None, None]]), "'B'", V, "(40, 3, 1,"),
     ("other queries of a model", lambda: recipes(first=[RUNS[0], RUNS[1][:-1]]), "values['first']", V, "39 queries"),
-    (
-        "a repeat",
-        lambda: recipes(second=[RUNS[0], changed_at(RUNS[1], (17, 2), np.nan)]),
-        "values['second']",
-        V,
-        "query 17",
-    ),
+    ("NaN", lambda: recipes(second=[RUNS[0], changed_at(RUNS[1], (17, 2), np.nan)]), "values['second']", V, "query 17"),
 ]
 
 VALUES = [
     ("no metric", lambda: values({}), "values", V, "no metric"),
-    ("infinite", lambda: values({"x": GOOD, "y": changed_at(OTHER, (7, 0), np.inf)}), "values['y']", V, "query 7"),
-    ("NaN", lambda: values({"x": GOOD, "y": changed_at(OTHER, (7, 1), np.nan)}), "values['y']", V, "query 7"),
     ("NaN only", lambda: values({"x": GOOD, "y": GOOD * np.nan}), "values['y']", V, "NaN"),
     ("no positive weight", lambda: values({"x": GOOD, "y": SKIPPED}, weights=np.arange(40) < 10), "y", V, "No query"),
     ("no common query", lambda: values({"x": SKIPPED, "y": UNSKIPPED}), "x, y", V),
-    ("columns in another order", lambda: values({"x": GOOD, "y": SWAPPED}), "values['y']", V, "models"),
+    ("columns in another order", lambda: values({"x": FRAMES[0], "y": SWAPPED}), "values['y']", V, "'B' at place"),
     ("a misspelt metric", lambda: values(metrics={"Y": LOSS}), "metrics", V, "'Y'"),
     ("a misspelt range", lambda: values(ranges={"Y": (0, 1)}), "ranges", V, "'Y'"),
     ("no metric object", lambda: values(metrics={"x": "mrr"}), "metrics", T, "'mrr'"),
@@ -226,16 +201,10 @@ VALUES = [
     ("a negative share", lambda: gate({"y": "-1%"}), "margin of y", V, "percentage"),
     ("a share without percent", lambda: gate({"y": "0.01"}), "margin of y", V, "'0.01'"),
     ("a margin of another type", lambda: gate({"y": None}), "margin of y", T, "None"),
-    (
-        "a share of 0",
-        lambda: values({"x": GOOD, "y": 0 * GOOD}).against("A", {"x": 0.1, "y": "1%"}),
-        "margin of y",
-        V,
-        "of A is",
-    ),
+    ("a share of 0", lambda: values({"x": 0 * GOOD}).against("A", {"x": "1%"}), "margin of x", V, "of A is"),
     (
         "above one range",
-        lambda: scores(metrics=("mrr", "cg@5")).against("A", {"mrr": 2.0, "cg@5": 2.0}),
+        lambda: scores(metrics=["mrr", "cg"]).against("A", {"mrr": 2, "cg": 2}),
         "margin",
         V,
         "below 1",
@@ -246,7 +215,7 @@ VALUES = [
     ("a gain that is not required", lambda: gate(0.1, gain="x", require="no_loss"), "gain", V, "'x'"),
     ("segments that are not compared", lambda: gate(0.1, segments="kind"), "segments", V, "'kind'"),
     (
-        "another segment",
+        "no segment",
         lambda: values(segments={"kind": HALVES}).against("A", 0.1, segments=["kin"]),
         "segments",
         V,
@@ -264,7 +233,7 @@ VALUES = [
     ),
     (
         "a guard without a range",
-        lambda: values(THREE, ranges={"x": (0, 1), "y": (0, 1)}).against("A", {"x": 0.1, "z": 0.1}, bounds="betting"),
+        lambda: bet(tables=THREE).against("A", {"x": 0.1, "z": 0.1}),
         "range of z",
         V,
         "ranges=",
@@ -315,16 +284,10 @@ SCORES = [
     ("losses of itself", lambda: scores().losses("A", "A"), "'A'", V, "two different"),
     ("no contradictions", lambda: scores().queries("A", "B", most=0), "most", V, "whole number"),
     ("a split of MAP", lambda: scores().attribution("A", "B", ["ndcg_exp@10", "map"]), "names map", V, "sum"),
-    ("a split of a halved metric", lambda: scores().attribution("A", "B", "ndcg_sumless"), "Halved", V, "not a sum"),
+    ("a split of a half", lambda: scores().attribution("A", "B", Halved(gain="linear")), "Halved", V, "not a sum"),
     ("nothing to split", lambda: scores(metrics=["map", "mrr"]).attribution("A", "B"), "(map, mrr)", V, "sum"),
     ("a split of itself", lambda: scores().attribution("A", "A"), "'A'", V, "itself"),
-    (
-        "split over no query",
-        lambda: scores().attribution("A", "B", "ndcg(gain=0/0/0,empty=skip)"),
-        "query",
-        V,
-        "weight",
-    ),
+    ("a split of nothing", lambda: scores().attribution("A", "B", "ndcg(gain=0/0/0,empty=skip)"), "query", V, "weight"),
     ("gains below 1", lambda: scores().gains([0.5, 2]), "bases[0]", V, "at least 1"),
     ("infinite gains", lambda: scores().gains([1, math.inf]), "bases[1]", V, "finite"),
     ("equal gains", lambda: scores().gains([1, 2, 1.0]), "bases[2]", V, "distinct"),
@@ -354,13 +317,7 @@ LABELS = [
     ),
     ("a query without a label", lambda: labelled(segments=[None, *KINDS[1:]]), "segments", V, "query 100"),
     ("NaN for a query", lambda: labelled(segments=KINDS.mask(KINDS.index == 105)), "segments", V, "query 105"),
-    (
-        "NaN objects",
-        lambda: labelled(segments=np.array([math.nan, *KINDS[1:]], dtype=object)),
-        "segments",
-        V,
-        "query 100",
-    ),
+    ("NaN objects", lambda: labelled(segments=np.array([math.nan, *KINDS[1:]], object)), "segments", V, "query 100"),
     ("two columns of one name", lambda: labelled(segments=pd.DataFrame({1: KINDS, "1": KINDS})), "segments", V, "'1'"),
     ("too few labels", lambda: named(segments=["tail", "head"]), "segments", V, "2 labels"),
     ("too few by id", lambda: named(segments={"a": "head", "b": "tail"}), "segments", V, "first is 'c'"),

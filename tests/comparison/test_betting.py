@@ -1,7 +1,5 @@
 """Bounds by betting: published check values, a plain loop, error rates under rare losses, and repeated tests."""
 
-from __future__ import annotations
-
 import json
 import math
 
@@ -122,7 +120,7 @@ class TestGate:
 
     def test_ships_a_rare_loss_at_most_at_its_level(self):
         """A loss of 1 on one query in 1,000 is exactly the margin. A third of the samples does not contain it."""
-        wrong, samples = {"asymptotic": 0, "betting": 0}, 200
+        wrong, samples = {"asymptotic": 0, "betting": 0}, 100
         for seed in range(samples):
             rng = np.random.default_rng(seed)
             difference = np.where(rng.random(1000) < 0.001, -1.0, 0.001 * rng.normal(size=1000))
@@ -130,7 +128,7 @@ class TestGate:
                 decision = compared(difference, bounds=bounds).against("A", 0.001, require="no_loss").decisions["B"]
                 wrong[bounds] += decision == "ship"
         assert wrong["betting"] <= stats.binom.ppf(0.999, samples, 0.025)
-        assert wrong["asymptotic"] > 50
+        assert wrong["asymptotic"] > 25
 
     def test_repeated_tests_continue_the_same_bets(self, tmp_path):
         difference = np.random.default_rng(1).normal(0.004, 0.05, 2000).clip(-1, 0.2)

@@ -1,7 +1,5 @@
 """The calibrations: populations with the stated means, exact truth by tilting, stored rates, and scripts that run."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import json
@@ -49,7 +47,6 @@ def test_the_table_of_claims_has_the_stored_rates(calibration):
     assert [claims.is_within(row), claims.is_within(row | {"direction": "at least"})] == [False, True]
 
 
-@pytest.mark.slow
 def test_all_scripts_of_the_calibration_run(calibration, tmp_path, monkeypatch):
     page = tmp_path / "page.md"
     page.write_text("# Before\n", encoding="utf-8")

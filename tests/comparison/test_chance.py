@@ -1,7 +1,5 @@
 """The value of random order: exact, in every output, and a flag for models that are not better."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import operator

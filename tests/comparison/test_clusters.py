@@ -1,7 +1,5 @@
 """Queries in clusters: errors and degrees of freedom of cluster means, and flags."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from tests.comparison.populations import freedom_of, panel_of, skewness_of, variance_form

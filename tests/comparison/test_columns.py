@@ -1,7 +1,5 @@
 """Comparisons of metrics on different columns, against comparisons with these columns as labels."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Models on one set of judgments: default metrics, means, ties of models, and sources of scores."""
 
-from __future__ import annotations
-
 import lightgbm as lgb
 import numpy as np
 import pandas as pd

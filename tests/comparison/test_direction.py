@@ -4,28 +4,17 @@ The oracle of a loss is a gain with the opposite sign. All decisions must be the
 in units of the metric must have the opposite sign.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
 from tests.comparison.tables import leaderboard_table, pairs_table, verdict_of
+from tests.custom_metrics import Halved
 
 import gainwise as gw
 from gainwise.data import simulate
-from gainwise.report.content import best_rounds
 from gainwise.report.plots import plot_curves
 
 MODELS = ["m10", "m2", "other", "twin"]
-
-
-class Halved(gw.NDCG):
-    """NDCG / 2."""
-
-    names = {"half_ndcg": {}, "half_ndcg_exp": {"gain": "exponential"}}
-
-    def score(self, rows, facts, cutoffs):
-        return super().score(rows, facts, cutoffs) / 2
 
 
 def rank_found(labels, scores):
@@ -159,7 +148,7 @@ class TestComparison:
 class TestSplit:
     def test_a_metric_that_is_counted_half_has_one_number(self, data, scores):
         found = gw.compare(scores, data.judgments(), [HALF, "ndcg_exp@10"], draws=400)
-        whole, half = found.leaderboard["ndcg_exp@10"], found.leaderboard["half_ndcg_exp@10"]
+        whole, half = found.leaderboard["ndcg_exp@10"], found.leaderboard["halved_exp@10"]
         np.testing.assert_allclose(half, whole / 2, rtol=1e-14)
         why = found.attribution("sharp", "vague")
         assert why.metrics == ("ndcg_exp@10",)
@@ -184,12 +173,6 @@ class TestCurves:
         pd.DataFrame({"candidate": "c", "round": [1, 2, 3, 4], "metric": metric, "value": value})
         for metric, value in {"ndcg": [0.1, 0.3, 0.2, 0.25], "rank": [4.0, 3.0, 2.0, 2.5]}.items()
     )
-
-    def test_the_best_round_of_a_loss_is_its_lowest(self):
-        (row,) = best_rounds(self.CURVES, ("ndcg", "rank"), ["rank"]).to_dict("records")
-        assert (row["round ndcg"], row["round rank"]) == (2, 3)
-        assert (row["best ndcg"], row["best rank"]) == (0.3, 2.0)
-        assert (row["loss ndcg"], row["loss rank"]) == (pytest.approx(0.1), 1.0)
 
     def test_the_curve_of_a_loss_is_drawn_below_its_best(self):
         ax = plot_curves(self.CURVES, ("ndcg", "rank"), lower_is_better=["rank"]).ax

@@ -1,7 +1,5 @@
 """The largest possible disagreement of two NDCGs, compared with an enumeration of all rankings."""
 
-from __future__ import annotations
-
 import itertools
 import json
 

@@ -1,7 +1,5 @@
 """The gain path: every point is the metric, the draws have its errors, and the sentences have its numbers."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -155,21 +153,20 @@ class TestSaid:
             assert np.isfinite(comparison.verdict.safe_regret_upper) == bounded
 
 
-class TestLosses:
-    def test_a_loss_is_won_by_the_lowest(self):
-        class Regretted(gw.NDCG):
-            higher_is_better = False
-            names = {"ndcg_regretted": {}}
+def test_a_loss_is_won_by_the_lowest():
+    class Regretted(gw.NDCG):
+        higher_is_better = False
+        names = {"ndcg_regretted": {}}
 
-        judgments, scores = data(200)
-        metric = Regretted(gain="linear", k=5)
-        path = gw.compare(scores, judgments, [metric, "mrr"]).gains(BASES)
-        plain = gw.compare(scores, judgments, BOTH).gains(BASES)
-        assert path.lower_is_better
-        np.testing.assert_allclose(path.mean, plain.mean, rtol=1e-13)
-        lowest = plain.frame().sort_values("mean").groupby("base")["model"].first()
-        assert path.winners["model"].iloc[0] == lowest.iloc[0]
-        assert (path.regret == 0).any(axis=1).all()
+    judgments, scores = data(200)
+    metric = Regretted(gain="linear", k=5)
+    path = gw.compare(scores, judgments, [metric, "mrr"]).gains(BASES)
+    plain = gw.compare(scores, judgments, BOTH).gains(BASES)
+    assert path.lower_is_better
+    np.testing.assert_allclose(path.mean, plain.mean, rtol=1e-13)
+    lowest = plain.frame().sort_values("mean").groupby("base")["model"].first()
+    assert path.winners["model"].iloc[0] == lowest.iloc[0]
+    assert (path.regret == 0).any(axis=1).all()
 
 
 def test_runs_and_clusters_follow():

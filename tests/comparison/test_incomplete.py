@@ -1,7 +1,5 @@
 """Sets of models with members that cannot be read: an error, or an entry in `missing` with `allow_incomplete`."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

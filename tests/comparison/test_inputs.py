@@ -1,7 +1,5 @@
 """Values, weights and labels of queries in all containers and files are read exactly and matched to queries."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

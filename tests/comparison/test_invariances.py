@@ -1,7 +1,5 @@
 """Verdicts do not depend on order, scale, repetition and levels of queries. Copies of a model have the same results."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import pickle

@@ -1,13 +1,9 @@
 """Tables of effects, compared with SciPy and statsmodels."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import stats
 from tests.comparison.populations import one_sided, two_sided
 from tests.comparison.tables import leaderboard_table, pairs_table
@@ -70,7 +66,7 @@ def test_an_interval_excludes_0_only_with_a_small_adjusted_p_value(seed):
         assert (table[f"p_adjusted {name}"][excludes] <= 0.05).all()
 
 
-@pytest.mark.parametrize("correlation", [-0.99, 0.9])
+@pytest.mark.parametrize("correlation", [-0.99, pytest.param(0.9, marks=pytest.mark.nightly)])
 def test_conflicts_of_negatively_correlated_metrics_are_not_found_too_often(correlation):
     """The models are equal, so 5 % of the samples may show a conflict. Without a correction, nearly 10 % would."""
     found, samples = 0, 400
@@ -173,15 +169,6 @@ def test_leaderboard_regret_bounds_come_from_the_intervals_of_all_pairs():
         lower = max(0, *(-mine["upper c"]), *theirs["lower c"])
         assert table.regret_upper[name] == pytest.approx(upper)
         assert table.regret_lower[name] == pytest.approx(lower)
-
-
-@settings(max_examples=25, deadline=None)
-@given(st.integers(0, 10_000), st.integers(1, 40), st.integers(1, 4))
-def test_tables_hold_no_nan(seed, queries, models):
-    rng = np.random.default_rng(seed)
-    values = {name: np.round(rng.random((queries, models)), 1) for name in "ab"}
-    assert not pairs_table(values, draws=200).isna().any(axis=None)
-    assert not leaderboard_table(values, draws=200).isna().any(axis=None)
 
 
 def test_discordance_is_the_difference_of_differences_under_two_ndcgs():

@@ -1,7 +1,5 @@
 """Plans, compared with formulas and with verdicts on new samples."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -84,10 +82,9 @@ class TestPlansOfRecipes:
         assert (plan.repeats, plan.queries) == (8, plan.options[1].queries)
         assert "3 repeats" in plan.text
 
-    @pytest.mark.slow
     @pytest.mark.parametrize(("queries", "repeats", "published"), [(1000, 5, 0.72), (200, 10, 0.37)])
     def test_power_is_that_of_a_published_simulation_and_of_verdicts(self, queries, repeats, published):
-        truth, rng, samples = np.array([[0.01, 0], [0, 0.01]]), np.random.default_rng(repeats), 250
+        truth, rng, samples = np.array([[0.01, 0], [0, 0.01]]), np.random.default_rng(repeats), 125
         components = build_covariances(**BOOTSTRAP, correlation=0.9, models=2)
         request = Request("genuine", 0.01, 0.8, "gain", 0.05, 0.0, 0)
         pilot = _Pilot(1.0, 1.0, np.zeros(2), ((1.0, 1.0), (1.0, 1.0)))

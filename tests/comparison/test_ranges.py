@@ -1,7 +1,5 @@
 """Intervals end at the limits of the metric, with the same coverage."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 

@@ -1,7 +1,5 @@
 """Recipes with several repeats: errors and variances compared with NumPy and SciPy, verdicts, attributions, runs."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math
@@ -77,16 +75,15 @@ def test_without_run_variance_everything_is_as_with_fixed_models():
             assert one[name] == other[name], name
 
 
-class TestPairs:
-    def test_degrees_of_freedom_are_welch_s_where_queries_do_not_vary(self):
-        """If all variance is between repeats, the result is SciPy's two-sample test of their means."""
-        rng = np.random.default_rng(0)
-        values = {name: [np.tile(rng.normal(size=count), (50, 1)) for count in (5, 7)] for name in NAMES}
-        for row, name in enumerate(NAMES):
-            first, second = (value[0] for value in values[name])
-            expected = stats.ttest_ind(first, second, equal_var=False).df
-            freedom = DifferenceBounds.from_estimate(estimate(panel_of(values))).freedom[row, 0, 1]
-            assert freedom == pytest.approx(expected, rel=1e-6)
+def test_degrees_of_freedom_are_welch_s_where_queries_do_not_vary():
+    """If all variance is between repeats, the result is SciPy's two-sample test of their means."""
+    rng = np.random.default_rng(0)
+    values = {name: [np.tile(rng.normal(size=count), (50, 1)) for count in (5, 7)] for name in NAMES}
+    for row, name in enumerate(NAMES):
+        first, second = (value[0] for value in values[name])
+        expected = stats.ttest_ind(first, second, equal_var=False).df
+        freedom = DifferenceBounds.from_estimate(estimate(panel_of(values))).freedom[row, 0, 1]
+        assert freedom == pytest.approx(expected, rel=1e-6)
 
 
 class TestVerdict:

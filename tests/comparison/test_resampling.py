@@ -1,7 +1,5 @@
 """Means, their covariance and the draws, compared with NumPy, SciPy and loops."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from tests.comparison.populations import panel_of, to_t

@@ -1,7 +1,5 @@
 """Values by row and single rankings have the same names of queries, models and documents."""
 
-from __future__ import annotations
-
 import json
 import pickle
 

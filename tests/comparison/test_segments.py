@@ -1,7 +1,5 @@
 """Segments: each has its own queries and its share of the level, and labels are matched to queries."""
 
-from __future__ import annotations
-
 import json
 import re
 

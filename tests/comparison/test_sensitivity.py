@@ -1,7 +1,5 @@
 """Choices that reverse pairs of models, compared with plain loops and a separate implementation."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

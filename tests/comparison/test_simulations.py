@@ -1,7 +1,5 @@
 """Samples of populations with known means: error rates meet their levels, and the methods have power."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from tests.comparison.populations import NAMES, panel_of, runs_of

@@ -1,7 +1,5 @@
 """Queries that lose most against a baseline, and contradictory queries, compared with plain loops over queries."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

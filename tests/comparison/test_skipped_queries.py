@@ -1,7 +1,5 @@
 """Each metric is compared on its own queries, and both together on their common queries."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

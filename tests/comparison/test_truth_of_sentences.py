@@ -4,8 +4,6 @@ A sentence is a claim about the population that the queries are sampled from. Th
 the sentence uses. Over many samples, no claim may be wrong more often than its error probability allows.
 """
 
-from __future__ import annotations
-
 import html
 import json
 import re
@@ -24,7 +22,7 @@ from gainwise.report.text import headline_lines
 pytestmark = pytest.mark.slow
 
 X, Y = "ndcg_linear@10", "ndcg_exp@10"
-SAMPLES = 60
+SAMPLES = 40
 
 POPULATIONS = {
     # True means by metric, the share of queries on which models differ, and the size of a sample.
@@ -177,13 +175,13 @@ def test_claims_of_decisions_are_true(name, margin):
 @pytest.mark.parametrize("selected", "AB")
 def test_a_selected_model_is_ruled_out_only_if_it_is_worse(selected):
     ruled_out = wrong = 0
-    for seed in range(SAMPLES):
+    for seed in range(SAMPLES // 2):
         comparison, _, regret = comparison_of("bad third model", seed, selected=selected)
         headline = as_text(comparison.content.standing.headline)
         if found := re.search(r"rules out .* at least (\S+) behind", headline):
             ruled_out += 1
             wrong += regret[selected] < float(found[1])
-    assert wrong <= most_errors(SAMPLES)
+    assert wrong <= most_errors(SAMPLES // 2)
     comparison, _, regret = comparison_of("bad third model", 0, selected="C")
     stated = re.search(r"rules out C.* at least (\S+) behind", as_text(comparison.content.standing.headline))[1]
     assert 0.1 < float(stated) <= regret["C"]
@@ -312,7 +310,7 @@ def test_sentences_of_a_page_agree(name, margin, tmp_path):
 @pytest.mark.parametrize("name", NAMES)
 def test_comparison_and_gate_do_not_contradict_each_other(name, bounds):
     """A model that is better than all others is not rejected against any of them, and the other way around."""
-    for seed in range(10 if bounds == "asymptotic" else 3):
+    for seed in range(3):
         comparison, *_ = comparison_of(name, seed, margin=0.02, bounds=bounds)
         verdict = comparison.verdict
         for baseline in comparison.models:

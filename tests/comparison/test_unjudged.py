@@ -1,7 +1,5 @@
 """Unjudged documents in a comparison: shares, flag, condensed lists, and reports."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np
@@ -86,19 +84,18 @@ class TestShares:
         assert found.unjudged.shares == {"judged@1": {"a": 1, "b": 0}, "judged": {"a": 2 / 3, "b": 2 / 3}}
 
 
-class TestCondensedLists:
-    def test_are_those_of_runs_without_unjudged_documents(self, data, dropped):
-        runs, qrels = data
-        without = {
-            name: {query: {d: s for d, s in found.items() if d in qrels[query]} for query, found in run.items()}
-            for name, run in runs.items()
-        }
-        expected = gw.compare_runs(without, qrels, METRICS)
-        for metric in METRICS:
-            np.testing.assert_array_equal(dropped.values[metric], expected.values[metric])
-        assert expected.unjudged.shares["judged@10"] == {"old": 1, "new": 1}
-        pd.testing.assert_frame_equal(dropped.queries("old", "new"), expected.queries("old", "new"))
-        assert dropped.attribution("old", "new").difference == expected.attribution("old", "new").difference
+def test_condensed_lists_are_those_of_runs_without_unjudged_documents(data, dropped):
+    runs, qrels = data
+    without = {
+        name: {query: {d: s for d, s in found.items() if d in qrels[query]} for query, found in run.items()}
+        for name, run in runs.items()
+    }
+    expected = gw.compare_runs(without, qrels, METRICS)
+    for metric in METRICS:
+        np.testing.assert_array_equal(dropped.values[metric], expected.values[metric])
+    assert expected.unjudged.shares["judged@10"] == {"old": 1, "new": 1}
+    pd.testing.assert_frame_equal(dropped.queries("old", "new"), expected.queries("old", "new"))
+    assert dropped.attribution("old", "new").difference == expected.attribution("old", "new").difference
 
 
 class TestFlag:

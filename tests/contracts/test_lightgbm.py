@@ -3,8 +3,6 @@
 The weight of queries without relevant documents: see the tests of oracles.
 """
 
-from __future__ import annotations
-
 import lightgbm as lgb
 import numpy as np
 import pytest
@@ -51,13 +49,12 @@ def test_lambdarank_accepts_whole_labels_up_to_30(label, message):
         lgb.train(PARAMS, dataset(labels=np.full(ROWS, label)), 1)
 
 
-class TestContinued:
-    def test_cv_counts_from_0_and_cuts_the_models_of_folds_there(self):
-        start, _ = train(4)
-        found = lgb.cv(
-            PARAMS, dataset(free_raw_data=False), 3, nfold=2, stratified=False, feval=constant, init_model=start,
-            callbacks=[lgb.early_stopping(1, verbose=False)], return_cvbooster=True,
-        )["cvbooster"]  # fmt: skip
-        assert found.best_iteration == 1
-        for booster in found.boosters:
-            np.testing.assert_array_equal(booster.predict(FEATURES), start.predict(FEATURES, num_iteration=1))
+def test_a_continued_cv_counts_from_0_and_cuts_the_models_of_folds_there():
+    start, _ = train(4)
+    found = lgb.cv(
+        PARAMS, dataset(free_raw_data=False), 3, nfold=2, stratified=False, feval=constant, init_model=start,
+        callbacks=[lgb.early_stopping(1, verbose=False)], return_cvbooster=True,
+    )["cvbooster"]  # fmt: skip
+    assert found.best_iteration == 1
+    for booster in found.boosters:
+        np.testing.assert_array_equal(booster.predict(FEATURES), start.predict(FEATURES, num_iteration=1))

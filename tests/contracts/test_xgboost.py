@@ -3,8 +3,6 @@
 Built-in metrics that stop at 32, and weights of queries without relevant documents: see the tests of oracles.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import xgboost as xgb
@@ -34,36 +32,33 @@ def train(rounds=1, metric=None, *, callbacks=(), name="valid", params=PARAMS):
     return booster, curves
 
 
-class TestCustomMetric:
-    @pytest.mark.parametrize("name", ["a:b", "a b"])
-    def test_metric_names_hold_no_colon_and_no_blank(self, name):
-        with pytest.raises(ValueError, match="values to unpack"):
-            train(1, lambda *_: (name, 1.0))
+@pytest.mark.parametrize("name", ["a:b", "a b"])
+def test_metric_names_hold_no_colon_and_no_blank(name):
+    with pytest.raises(ValueError, match="values to unpack"):
+        train(1, lambda *_: (name, 1.0))
 
 
-class TestCallbacks:
-    @pytest.mark.parametrize(
-        ("name", "rises"),
-        [("mrr", False), ("hit", False), ("recall", False), ("auc_of_mine", True), ("map_of_mine", True),
-         ("ndcg_linear", True), ("pre_of_mine", True)],
-    )  # fmt: skip
-    def test_direction_is_guessed_from_the_beginning_of_the_name(self, name, rises):
-        values = iter(range(10))
-        stop = xgb.callback.EarlyStopping(rounds=3, metric_name=name)
-        booster, _ = train(8, lambda *_: (name, float(next(values))), callbacks=[stop])
-        assert booster.best_iteration == (7 if rises else 0)
+@pytest.mark.parametrize(
+    ("name", "rises"),
+    [("mrr", False), ("hit", False), ("recall", False), ("auc_of_mine", True), ("map_of_mine", True),
+     ("ndcg_linear", True), ("pre_of_mine", True)],
+)  # fmt: skip
+def test_direction_is_guessed_from_the_beginning_of_the_name(name, rises):
+    values = iter(range(10))
+    stop = xgb.callback.EarlyStopping(rounds=3, metric_name=name)
+    booster, _ = train(8, lambda *_: (name, float(next(values))), callbacks=[stop])
+    assert booster.best_iteration == (7 if rises else 0)
 
 
-class TestContinued:
-    def test_all_rounds_are_gone_on_from_and_attributes_stay(self):
-        start, _ = train(5)
-        start.set_attr(best_iteration="1", best_score="0.5")
-        booster = xgb.train(PARAMS, matrix(), 2, xgb_model=start)
-        assert booster.num_boosted_rounds() == 7
-        assert booster.best_iteration == 1  # An estimator would predict with it after further training.
-        np.testing.assert_array_equal(
-            booster.predict(matrix(), iteration_range=(0, 5)), start.predict(matrix(), iteration_range=(0, 5))
-        )
+def test_a_continued_training_keeps_all_rounds_and_attributes():
+    start, _ = train(5)
+    start.set_attr(best_iteration="1", best_score="0.5")
+    booster = xgb.train(PARAMS, matrix(), 2, xgb_model=start)
+    assert booster.num_boosted_rounds() == 7
+    assert booster.best_iteration == 1  # An estimator would predict with it after further training.
+    np.testing.assert_array_equal(
+        booster.predict(matrix(), iteration_range=(0, 5)), start.predict(matrix(), iteration_range=(0, 5))
+    )
 
 
 def test_a_metric_given_to_the_estimator_is_called_by_query_and_weighted_by_size():
@@ -85,14 +80,13 @@ def test_a_metric_given_to_the_estimator_is_called_by_query_and_weighted_by_size
     assert ranker.evals_result()["validation_0"]["first_label"] == [pytest.approx(10 / ROWS, abs=1e-6)]
 
 
-class TestCrossValidation:
-    def test_groups_are_whole_but_their_weights_are_gone(self):
-        seen = []
+def test_groups_of_cv_are_whole_but_their_weights_are_gone():
+    seen = []
 
-        def look(predt, data):
-            seen.append((data.get_group(), data.get_weight()))
-            return "any", 1.0
+    def look(predt, data):
+        seen.append((data.get_group(), data.get_weight()))
+        return "any", 1.0
 
-        xgb.cv(PARAMS, matrix(weight=np.arange(1.0, 11.0)), 1, nfold=2, custom_metric=look)
-        assert all((group == SIZES[0]).all() for group, _ in seen)
-        assert all(len(weight) == 0 for _, weight in seen)
+    xgb.cv(PARAMS, matrix(weight=np.arange(1.0, 11.0)), 1, nfold=2, custom_metric=look)
+    assert all((group == SIZES[0]).all() for group, _ in seen)
+    assert all(len(weight) == 0 for _, weight in seen)

@@ -1,7 +1,5 @@
 """On a cluster: values over all workers, trainings with XGBoost and LightGBM, and a worker that dies."""
 
-from __future__ import annotations
-
 import inspect
 import os
 import signal

@@ -1,7 +1,5 @@
 """Evaluation over partitions without a cluster, exact for any partitions."""
 
-from __future__ import annotations
-
 import math
 import pickle
 
@@ -15,6 +13,7 @@ import pytest
 import xgboost as xgb
 from tests.adapters.drivers import LightGBMTrain, XGBoostTrain, make_part, xgb_matrix
 from tests.bad_inputs import BadInput, bad_inputs
+from tests.custom_metrics import GAP
 
 import gainwise as gw
 from gainwise.dask import evaluate, evaluate_rounds, predict_stages, validate_whole_queries
@@ -187,10 +186,6 @@ def predict(booster, number, features=DATA.features):
     return booster.predict(xgb.DMatrix(features), iteration_range=(0, number), output_margin=True)
 
 
-def miss(labels, scores):
-    return float(labels.max() - labels[scores.argmax()])
-
-
 @pytest.mark.parametrize("library", DRIVERS)
 class TestRounds:
     def test_scores_equal_those_of_the_library_to_the_last_bit(self, boosters, library):
@@ -202,8 +197,7 @@ class TestRounds:
     def test_curves_equal_evaluations_one_by_one(self, boosters, library):
         cuts, booster = [10, 10, 45], boosters[library]
         before = pickle.dumps(booster)
-        loss = gw.metric("missed_label", miss, higher_is_better=False)
-        metrics = [*PANEL, loss]
+        metrics = [*PANEL, GAP]
         columns = (cut(DATA.features, cuts), cut(DATA.labels, cuts))
         curves = evaluate_rounds(metrics, booster, *columns, qid=cut(DATA.qid, cuts))
         assert curves.rounds == tuple(range(1, 13))
@@ -212,8 +206,8 @@ class TestRounds:
             np.testing.assert_allclose(values, list(mean.values()), rtol=1e-14)
         frame = curves.frame()
         assert curves.best("mrr") == (frame["mrr"].idxmax(), frame["mrr"].max())
-        lowest = frame["missed_label"].idxmin(), frame["missed_label"].min()
-        assert curves.best(loss) == curves.best("missed_label") == lowest
+        lowest = frame["first_gap"].idxmin(), frame["first_gap"].min()
+        assert curves.best(GAP) == curves.best("first_gap") == lowest
         some = evaluate_rounds(metrics, booster, [DATA.features], [DATA.labels], **WHOLE, rounds=[9, 3])
         assert some.rounds == (3, 9)
         np.testing.assert_allclose(some.values, curves.values[[2, 8]], rtol=1e-14)

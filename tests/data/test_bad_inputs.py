@@ -1,7 +1,5 @@
 """Invalid files, arrays, tables, and arguments: one row per check. Messages name the file and the line, or the row."""
 
-from __future__ import annotations
-
 import gzip
 from dataclasses import replace
 

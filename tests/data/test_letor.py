@@ -1,7 +1,5 @@
 """LETOR files and LightGBM files, compared with published datasets and scikit-learn's reader."""
 
-from __future__ import annotations
-
 import gzip
 
 import numpy as np

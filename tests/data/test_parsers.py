@@ -1,7 +1,5 @@
 """The fast parsers compared with plain Python: both return the same bits, or reject the file."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 
@@ -20,7 +18,7 @@ HARD = [
     *("1.00000000000000011102230246251565404236316680908203125", "7.2057594037927933e16", "8.5e22", "-0.0", "-0"),
     *("1.00000000000000011102230246251565404236316680908203124", ".5", "5.", "+1E+05", "0e999", "1e-400"),
     *("1.00000000000000011102230246251565404236316680908203126", "123456789012345678901234567890", "0" * 60 + "1"),
-    "0.1000000000000000055511151231257827",
+    *("0.1000000000000000055511151231257827", "929.8995855525721", "647.90432161025988"),
 ]
 """Decimals that a parser reads wrong if it rounds twice, or if it reads the first digits only."""
 
@@ -128,7 +126,7 @@ def exact(values):
     return np.array([float(value) for value in values])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     st.lists(
         st.floats(allow_nan=False, allow_infinity=False).flatmap(

@@ -1,7 +1,5 @@
 """RankingData from arrays and DataFrames: queries are selected, split and joined, with their features."""
 
-from __future__ import annotations
-
 import dataclasses
 import datetime
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Comparisons of models whose scores are columns of a table."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

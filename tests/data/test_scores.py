@@ -1,7 +1,5 @@
 """Scores from all kinds of files."""
 
-from __future__ import annotations
-
 import gzip
 import sys
 

@@ -1,7 +1,5 @@
 """Simulated data have the documented shape and depend on the seed only."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

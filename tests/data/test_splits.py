@@ -1,7 +1,5 @@
 """Splits by time and by user, and columns and keys of ranking data in every operation."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Text files: gzip, ends of lines, and chunks."""
 
-from __future__ import annotations
-
 import gzip
 
 import pytest

@@ -1,7 +1,5 @@
 """TREC runs and qrels: trec_eval's example, tables of Quepid and spreadsheets, frames of other libraries."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 

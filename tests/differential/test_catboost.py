@@ -1,7 +1,5 @@
 """CatBoost's ranking metrics against `convention="catboost"`, on random queries, without training."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

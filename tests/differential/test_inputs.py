@@ -1,7 +1,5 @@
 """The same values for arrays of any layout and type, and for columns of pandas, polars and pyarrow."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Invariants and limits of values, on random queries of all kinds."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 

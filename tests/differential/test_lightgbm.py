@@ -3,8 +3,6 @@
 A Booster without trees evaluates the initial scores of its dataset.
 """
 
-from __future__ import annotations
-
 import hypothesis.strategies as st
 import numpy as np
 import pytest

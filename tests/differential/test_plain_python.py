@@ -1,7 +1,5 @@
 """Every metric against its definition in plain Python, on queries of all kinds, up to 3000 documents long."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import hypothesis.strategies as st

@@ -1,7 +1,5 @@
 """The number that each library prints by a name of `Convention.prints`, if the library is installed."""
 
-from __future__ import annotations
-
 import os
 import re
 import warnings

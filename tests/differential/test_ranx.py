@@ -1,7 +1,5 @@
 """ranx against `convention="ranx"`, on random queries. It sorts unstably, so only scores without ties compare."""
 
-from __future__ import annotations
-
 import warnings
 
 import hypothesis.strategies as st

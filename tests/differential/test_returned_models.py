@@ -4,8 +4,6 @@ Trainings combine random stops, omitted rounds, cut models and continued models.
 returned model.
 """
 
-from __future__ import annotations
-
 import lightgbm as lgb
 import numpy as np
 import pytest

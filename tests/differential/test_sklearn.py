@@ -3,8 +3,6 @@
 The library uses labels as gains, so other gains are passed as labels.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

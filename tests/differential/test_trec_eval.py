@@ -3,8 +3,6 @@
 Runs contain unjudged documents, and qrels contain documents that the run did not retrieve. Ties use the document id.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -3,8 +3,6 @@
 A Booster without trees evaluates the base margin of its matrix. `eval_set` prints built-in metrics with 17 decimals.
 """
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Invalid scores, arguments, weights, labels, and runs: one row per check. Messages name the row and the query."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 from tests.bad_inputs import BadInput, bad_inputs

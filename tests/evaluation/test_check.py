@@ -1,7 +1,5 @@
 """`gw.check` and `gainwise check`: planted mistakes are found, and real data have at most one warning."""
 
-from __future__ import annotations
-
 import gzip
 import json
 

@@ -1,7 +1,5 @@
 """Metrics on a column of the judgments, against the same metrics on judgments that have this column as labels."""
 
-from __future__ import annotations
-
 import pickle
 from dataclasses import replace
 from unittest import mock

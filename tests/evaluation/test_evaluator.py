@@ -1,7 +1,5 @@
 """Evaluation: scores, infinities, means, and invariances."""
 
-from __future__ import annotations
-
 import math
 import pickle
 import tracemalloc

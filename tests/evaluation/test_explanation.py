@@ -1,7 +1,5 @@
 """One ranking under the conventions of all libraries."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from math import log2
 

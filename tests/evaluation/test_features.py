@@ -1,7 +1,5 @@
 """Each model gets its columns by name. The expected scores are those of the features that it was trained on."""
 
-from __future__ import annotations
-
 import warnings
 
 import catboost

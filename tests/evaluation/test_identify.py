@@ -1,7 +1,5 @@
 """`identify` finds the definition and the mistake that gave a number, and matches few unrelated numbers."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np
@@ -200,24 +198,28 @@ class TestUnusualData:
     """Every search ends with a result, whatever the labels, scores, groups and weights are."""
 
     @pytest.mark.parametrize(
-        ("labels", "scores", "options"),
+        ("labels", "scores", "options", "number"),
         [
-            ([2, -1, 0, 1], [1, 2, 3, 4], {"group": [2, 2], "negative_labels": "allow"}),
-            ([0.5, 0.25, 0, 1.5], [1, 2, 2, 1], {"group": [2, 2]}),
-            ([1, 0, 0, 2], [1, 2, 3, 4], {"group": [0, 2, 0, 2]}),
-            ([1], [1], {"group": [1]}),
-            ([0, 0, 0], [1, 2, 3], {"group": [3]}),
-            ([0, 1, 0], [-np.inf] * 3, {"group": [3]}),
-            ([0, 1, 0, 1], [np.inf, 1, -np.inf, 2], {"qid": [7, 8, 7, 8]}),
-            ([0, 1000, 3], [3, 2, 1], {"group": [3]}),
-            ([1, 0, 1, 0], [1, 2, -np.inf, -np.inf], {"group": [2, 2], "weight": [0, 1]}),
+            ([2, -1, 0, 1], [1, 2, 3, 4], {"group": [2, 2], "negative_labels": "allow"}, None),
+            ([2, -1, 0, 1], [1, 2, 3, 4], {"group": [2, 2], "negative_labels": "allow"}, "-0.5"),
+            ([0.5, 0.25, 0, 1.5], [1, 2, 2, 1], {"group": [2, 2]}, None),
+            ([1, 0, 0, 2], [1, 2, 3, 4], {"group": [0, 2, 0, 2]}, None),
+            ([1], [1], {"group": [1]}, None),
+            ([0, 0, 0], [1, 2, 3], {"group": [3]}, None),
+            ([0, 0, 0], [1, 2, 3], {"group": [3]}, 0.4321),
+            ([0, 1, 0], [-np.inf] * 3, {"group": [3]}, 0.4321),
+            ([0, 1, 0, 1], [np.inf, 1, -np.inf, 2], {"qid": [7, 8, 7, 8]}, None),
+            ([0, 1000, 3], [3, 2, 1], {"group": [3]}, 0.4321),
+            ([1, 0, 1, 0], [1, 2, -np.inf, -np.inf], {"group": [2, 2], "weight": [0, 1]}, None),
         ],
     )
-    @pytest.mark.parametrize("number", [0.4321, "-0.5"])
     def test_a_result(self, labels, scores, options, number):
+        """A number is the reciprocal rank, or has no match in most cases."""
         judgments = gw.Judgments(labels, **options)
-        result = gw.identify(number, judgments, scores, metric="ndcg_linear@2")
+        wanted = evaluate("mrr", judgments, scores) if number is None else number
+        result = gw.identify(wanted, judgments, scores, metric="ndcg_linear@2")
         assert result.text
+        assert number is not None or len(result.matches)
         correct = result.matches[(result.matches["check"] == "") & (result.matches["options"] == "")]
         for name, value in zip(correct["metric"], correct["value"], strict=True):
             assert evaluate(name, judgments, scores) == pytest.approx(value, abs=1e-9)
@@ -269,7 +271,7 @@ class TestRates:
     """Shares of correct answers. `python -m tests.fuzz.identify` repeats them with 200 cases."""
 
     def test_numbers_of_libraries(self):
-        assert (count_identified_cases(20) >= [20, 19]).all()
+        assert (count_identified_cases(10) >= [10, 9]).all()
 
     @pytest.mark.nightly
     def test_unrelated_numbers(self):

@@ -1,7 +1,5 @@
 """Labels that are gains or amounts: one warning per dataset if a metric has an exponential gain."""
 
-from __future__ import annotations
-
 import warnings
 
 import lightgbm as lgb

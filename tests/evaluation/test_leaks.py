@@ -1,7 +1,5 @@
 """Queries that two parts share: found by rows and by ids, and nothing else."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Evaluation of runs with qrels: documents, queries and values as in trec_eval, from files and tables."""
 
-from __future__ import annotations
-
 import gzip
 import random
 from functools import partial

@@ -4,8 +4,6 @@ A call is an audit event (a file is opened for writing, renamed or removed, a fo
 middle of a write. Each attempt forks a process that never trains, because OpenMP does not support a fork after use.
 """
 
-from __future__ import annotations
-
 import builtins
 import errno
 import itertools

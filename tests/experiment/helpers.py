@@ -1,7 +1,5 @@
 """Functions that several test modules of experiments share."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import re

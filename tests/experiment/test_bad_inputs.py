@@ -1,15 +1,13 @@
 """Tables of invalid candidates, experiments, TOML files, labels of queries and selected models."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pandas as pd
+from tests import custom_metrics
 from tests.bad_inputs import BadInput, bad_inputs
-from tests.experiment import custom_metrics
 from tests.experiment.helpers import SIMULATED, ByPickle, run, write_toml
 
 import gainwise as gw

@@ -1,7 +1,5 @@
 """Candidates and grids: what they store, and which parameters they recognize."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 

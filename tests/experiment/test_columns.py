@@ -1,10 +1,7 @@
 """Experiments on metrics of further columns, tables in TOML files, and parts that must not share users."""
 
-from __future__ import annotations
-
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
-from multiprocessing import get_context
 
 import numpy as np
 import pandas as pd
@@ -69,8 +66,8 @@ def test_values(parts, tmp_path):
 
 
 @pytest.mark.slow
-def test_other_processes(parts, tmp_path):
-    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+def test_other_processes(parts, tmp_path, processes):
+    with ProcessPoolExecutor(1, processes) as pool:
         result = Experiment(CANDIDATES[:1], *parts, METRICS, tmp_path / "run").run(pool, progress=False)
     validate_values(result, parts)
 

@@ -1,7 +1,5 @@
 """Experiments in TOML: the meaning of keys."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys
@@ -137,14 +135,13 @@ candidates = [
 """
 
 
-class TestRepeats:
-    def test_keys_and_arguments(self, tmp_path):
-        line = 'repeats = {finalists = 3, keep = 1, baseline = "one"}'
-        path = write_toml(tmp_path, f"{REPEATS}{line}\n[data]\n{SIMULATED}")
-        plan = Experiment.from_toml(path).plan
-        assert plan.repeats.model_dump() == {"count": 1, "finalists": 3, "keep": 1, "baseline": "one"}
-        plan = Experiment.from_toml(path, repeats=4, vary="queries").plan
-        assert (plan.repeats.number, plan.repeats.finalists, plan.vary) == (4, None, "queries")
+def test_repeats_as_keys_and_as_arguments(tmp_path):
+    line = 'repeats = {finalists = 3, keep = 1, baseline = "one"}'
+    path = write_toml(tmp_path, f"{REPEATS}{line}\n[data]\n{SIMULATED}")
+    plan = Experiment.from_toml(path).plan
+    assert plan.repeats.model_dump() == {"count": 1, "finalists": 3, "keep": 1, "baseline": "one"}
+    plan = Experiment.from_toml(path, repeats=4, vary="queries").plan
+    assert (plan.repeats.number, plan.repeats.finalists, plan.vary) == (4, None, "queries")
 
 
 def test_all_mistakes_are_reported_at_once(tmp_path):

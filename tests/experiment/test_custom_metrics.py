@@ -1,7 +1,5 @@
 """Custom metrics in experiments: losses are minimized, other processes import them, later runs find them."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
@@ -12,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from tests.experiment import custom_metrics
+from tests import custom_metrics
 from tests.experiment.helpers import facts, run
 
 import gainwise as gw
@@ -100,7 +98,6 @@ print(*Experiment.load(sys.argv[1]).metrics)
 
 
 class TestLaterRuns:
-    @pytest.mark.slow
     def test_need_the_module(self, kept):
         done = python("-c", LATER, str(kept.directory))
         error, names = done.stdout.splitlines()

@@ -1,7 +1,5 @@
 """Damaged, swapped and foreign files in the directory of an experiment are detected."""
 
-from __future__ import annotations
-
 import json
 import random
 import shutil
@@ -65,7 +63,6 @@ def damaged(content, places):
         yield bytes(flipped)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("places", [8, pytest.param(None, marks=pytest.mark.nightly)])
 def test_every_flipped_bit_and_every_truncation_is_noticed_and_mended(small, tmp_path, places):
     make, expected, whole = small

@@ -1,7 +1,5 @@
 """The model to deploy: `load_model`, `predict` and `refit` use the selected model, and agree with the libraries."""
 
-from __future__ import annotations
-
 import pickle
 import shutil
 from statistics import fmean

@@ -1,7 +1,5 @@
 """Experiments train on feature names, categories and sparse features like the libraries themselves."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial

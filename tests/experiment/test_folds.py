@@ -1,7 +1,5 @@
 """Cross-validation: training, validation and test folds, and their combined results."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """A run that is killed, interrupted or out of disk space resumes and ends with the same files and the same result."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -25,7 +23,6 @@ EXPECTED_STATUS = {"kill": {-9}, "full once": {0, faults.REJECTED}, "full": {fau
 
 
 @pytest.mark.posix
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("executor", "every"),
     [(1, 40), *(pytest.param(*case, marks=pytest.mark.nightly) for case in [(1, 1), (2, 4), ("pickle", 4)])],
@@ -118,14 +115,13 @@ class TestWorkerOutlivesItsRun:
         assert not (storage.directory / "failures").exists()
 
 
-class TestSharedData:
-    def test_user_files_next_to_the_experiment_stay(self, done, make, tmp_path):
-        files = [tmp_path / "data" / "train.txt", tmp_path / "train.txt"]
-        files[0].parent.mkdir()
-        for path in files:
-            path.write_text("1 qid:1 1:0.5\n")
-        assert facts(run(make(tmp_path), ByPickle())) == facts(done.result)
-        assert [path.read_text() for path in files] == ["1 qid:1 1:0.5\n"] * 2
+def test_user_files_next_to_the_experiment_stay(done, make, tmp_path):
+    files = [tmp_path / "data" / "train.txt", tmp_path / "train.txt"]
+    files[0].parent.mkdir()
+    for path in files:
+        path.write_text("1 qid:1 1:0.5\n")
+    assert facts(run(make(tmp_path), ByPickle())) == facts(done.result)
+    assert [path.read_text() for path in files] == ["1 qid:1 1:0.5\n"] * 2
 
 
 class TestLock:

@@ -1,7 +1,5 @@
 """The model in the report, from `load_model`, in the saved file and on the command line is the same, bit by bit."""
 
-from __future__ import annotations
-
 import itertools
 import shutil
 
@@ -147,16 +145,15 @@ class TestStopBy:
         assert "a" in result.summary()
 
 
-class TestRounds:
-    def test_balanced_round_has_the_smallest_worst_distance(self):
-        """Compared with plain Python over all rounds; of equal rounds the first."""
-        rng = np.random.default_rng(4)
-        for _ in range(300):
-            curves = rng.integers(0, 6, (rng.integers(1, 9), rng.integers(2, 5))) / 8
-            columns = rng.choice(curves.shape[1], 2, replace=False).tolist()
-            worst = [max(max(curves[:, c]) - row[c] for c in columns) for row in curves]
-            assert find_balanced_round(curves, columns) == 1 + worst.index(min(worst))
-            assert find_balanced_round(curves, columns[:1]) == find_best_rounds(curves)[columns[0]]
-            pairs = [(a, b) for a in range(curves.shape[1]) for b in range(a)]
-            expected = {*find_best_rounds(curves), *(find_balanced_round(curves, pair) for pair in pairs)}
-            assert find_stored_rounds(curves) == sorted(expected)
+def test_balanced_round_has_the_smallest_worst_distance():
+    """Compared with plain Python over all rounds; of equal rounds the first."""
+    rng = np.random.default_rng(4)
+    for _ in range(300):
+        curves = rng.integers(0, 6, (rng.integers(1, 9), rng.integers(2, 5))) / 8
+        columns = rng.choice(curves.shape[1], 2, replace=False).tolist()
+        worst = [max(max(curves[:, c]) - row[c] for c in columns) for row in curves]
+        assert find_balanced_round(curves, columns) == 1 + worst.index(min(worst))
+        assert find_balanced_round(curves, columns[:1]) == find_best_rounds(curves)[columns[0]]
+        pairs = [(a, b) for a in range(curves.shape[1]) for b in range(a)]
+        expected = {*find_best_rounds(curves), *(find_balanced_round(curves, pair) for pair in pairs)}
+        assert find_stored_rounds(curves) == sorted(expected)

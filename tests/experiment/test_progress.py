@@ -1,7 +1,5 @@
 """Progress while an experiment runs: bars in a terminal, otherwise one line per training."""
 
-from __future__ import annotations
-
 import re
 import sys
 

@@ -1,7 +1,5 @@
 """Candidates trained several times: recipes, finalists, resampled queries, clusters, segments, the model to deploy."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import replace
 
@@ -169,21 +167,20 @@ def test_identical_repeats_are_one_fixed_model(make, recipes, tmp_path):
     assert len(make(candidates=[FIXED], repeats=3, vary="queries").plan.list_units()) == 3
 
 
-class TestClustersAndSegments:
-    def test_by_id_by_position_and_in_columns(self, make, recipes, parts, tmp_path):
-        ids = parts.test.query_ids.tolist()
-        clusters = {name: f"session {place // 2}" for place, name in enumerate(ids)}
-        kinds = {name: ("head", "tail")[place % 2] for place, name in enumerate(ids)}
-        backwards, labels = dict(reversed(clusters.items())), list(clusters.values())
-        for way in (clusters, backwards, labels, np.array(labels), pd.Series(backwards)):
-            assert make(candidates=recipes, clusters=way).plan.clusters == tuple(labels)
-        for way in ({"kind": kinds}, pd.DataFrame({"kind": kinds}), {"kind": list(kinds.values())}):
-            assert make(candidates=recipes, segments=way).plan.segments == {"kind": tuple(kinds.values())}
-        assert make(candidates=recipes, segments=kinds).plan.segments == {"segment": tuple(kinds.values())}
-        plain = run(make(tmp_path / "run", candidates=recipes))
-        result = run(make(tmp_path / "run", candidates=recipes, clusters=clusters, segments={"kind": kinds}))
-        assert (plain.verdict.clusters, result.verdict.clusters) == (None, 13)
-        assert result.comparison._segment_labels["kind"].tolist() == list(kinds.values())
-        again = Experiment.load(tmp_path / "run")
-        assert facts(again) == facts(result)
-        assert again.comparison.segments.text == result.comparison.segments.text
+def test_clusters_and_segments_by_id_by_position_and_in_columns(make, recipes, parts, tmp_path):
+    ids = parts.test.query_ids.tolist()
+    clusters = {name: f"session {place // 2}" for place, name in enumerate(ids)}
+    kinds = {name: ("head", "tail")[place % 2] for place, name in enumerate(ids)}
+    backwards, labels = dict(reversed(clusters.items())), list(clusters.values())
+    for way in (clusters, backwards, labels, np.array(labels), pd.Series(backwards)):
+        assert make(candidates=recipes, clusters=way).plan.clusters == tuple(labels)
+    for way in ({"kind": kinds}, pd.DataFrame({"kind": kinds}), {"kind": list(kinds.values())}):
+        assert make(candidates=recipes, segments=way).plan.segments == {"kind": tuple(kinds.values())}
+    assert make(candidates=recipes, segments=kinds).plan.segments == {"segment": tuple(kinds.values())}
+    plain = run(make(tmp_path / "run", candidates=recipes))
+    result = run(make(tmp_path / "run", candidates=recipes, clusters=clusters, segments={"kind": kinds}))
+    assert (plain.verdict.clusters, result.verdict.clusters) == (None, 13)
+    assert result.comparison._segment_labels["kind"].tolist() == list(kinds.values())
+    again = Experiment.load(tmp_path / "run")
+    assert facts(again) == facts(result)
+    assert again.comparison.segments.text == result.comparison.segments.text

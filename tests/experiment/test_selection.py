@@ -1,7 +1,5 @@
 """Selection on the validation set, and losses on the test set with their intervals."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

@@ -1,7 +1,5 @@
 """Experiments train the requested models, and store curves and values that agree with the stored model."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 
@@ -141,7 +139,7 @@ class TestEarlyStopping:
     )
     def test_two_rounds_after_the_last_improvement_of_any_metric(self, metrics, curve):
         """The second metric improves last in round 4."""
-        from tests.experiment import custom_metrics
+        from tests import custom_metrics
 
         assert str(custom_metrics.GAP) == "first_gap"  # The import defines the metric.
         watch = RoundWatch(gw.Evaluator(metrics.split(), gw.Judgments([1, 0], group=[2])), patience=2)

@@ -1,7 +1,5 @@
 """Settings that would waste a training raise a warning before it starts. Other settings do not."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

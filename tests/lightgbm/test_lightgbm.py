@@ -1,7 +1,5 @@
 """What is specific to LightGBM: bindings, cross-validation, folds, and other stops. See tests/adapters for the rest."""
 
-from __future__ import annotations
-
 import gc
 import weakref
 
@@ -10,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn.model_selection import GroupKFold
 from tests.adapters.drivers import LGB, LightGBMTrain, curve_values, lgb_dataset, make_part
+from tests.custom_metrics import GAP
 
 import gainwise as gw
 from gainwise.lightgbm import Curves, early_stopping, feval
@@ -105,13 +104,10 @@ class TestEarlyStopping:
 
     @pytest.mark.parametrize("rounds", [40, 7])
     def test_lightgbms_own_gets_the_direction_of_a_loss(self, rounds):
-        loss = gw.metric(
-            "shortfall_below", lambda labels, scores: labels.max() - labels[scores.argmax()], higher_is_better=False
-        )
         curves = Curves(show=False)
-        run = train([loss], rounds, callbacks=[curves, lgb.early_stopping(6, verbose=False)])
-        assert run.best == np.argmin(run.curve("valid", "shortfall_below")) + 1
-        assert len(run.curve("valid", "shortfall_below")) == min(run.best + 6, rounds)
+        run = train([GAP], rounds, callbacks=[curves, lgb.early_stopping(6, verbose=False)])
+        assert run.best == np.argmin(run.curve("valid", "first_gap")) + 1
+        assert len(run.curve("valid", "first_gap")) == min(run.best + 6, rounds)
         assert f"kept round {run.best}." in str(curves)
         assert curve_values(curves.frame()) == run.curves
 

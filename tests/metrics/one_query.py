@@ -1,7 +1,5 @@
 """A metric on one query."""
 
-from __future__ import annotations
-
 import gainwise as gw
 
 

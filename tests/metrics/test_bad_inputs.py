@@ -1,7 +1,5 @@
 """Invalid metrics, options and names, invalid custom metrics, and labels that do not suit a metric."""
 
-from __future__ import annotations
-
 import pickle
 import types
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Values of every metric by simple arithmetic. `tests/oracles` covers everything else."""
 
-from __future__ import annotations
-
 import functools
 import math
 from decimal import Decimal, getcontext

@@ -1,7 +1,5 @@
 """The options of each convention, and their effect on values."""
 
-from __future__ import annotations
-
 from math import log2
 
 import pytest

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.custom_metrics import Halved
 from tests.metrics.test_bad_inputs import define
 
 import gainwise as gw
@@ -21,15 +22,6 @@ JUDGMENTS = gw.Judgments([3, 2, 0, 1, 4, 0, 2, 0, 0], group=[4, 3, 2])
 SCORES = (1, 2, 3, 3, 5, 4, 4, 0, 1)
 DATA = simulate(60, seed=5, mean_length=20)
 DATA_SCORES = np.random.default_rng(0).normal(size=len(DATA.labels))
-
-
-class Halved(gw.NDCG):
-    """NDCG / 2."""
-
-    names = {"halved": {}, "halved_exp": {"gain": "exponential"}}
-
-    def score(self, rows, facts, cutoffs):
-        return super().score(rows, facts, cutoffs) / 2
 
 
 @dataclass(frozen=True, kw_only=True)

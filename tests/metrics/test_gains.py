@@ -1,7 +1,5 @@
 """Gains and discounts: formulas, tables, mappings, and functions of the user."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import pickle
@@ -107,14 +105,13 @@ class TestFormulas:
         assert gw.NDCG(gain="linear", base=10) == gw.NDCG(gain="linear", discount="log", base=10)
 
 
-class TestForms:
-    @pytest.mark.parametrize("kind", [gw.NDCG, gw.DCG])
-    @pytest.mark.parametrize("k", [1, 3, None])
-    def test_built_in_gains_and_discounts_in_other_forms(self, kind, k):
-        gains = (burges, (0, 1, 3, 7, 15), {4: 15, 3: 7, 2: 3, 1: 1, 0: 0, 9: -5})
-        others = [kind(gain="exponential", discount=form, k=k) for form in (logarithmic, discounts("log2", 2, 5))]
-        expected, *found = per_query(kind(gain="exponential", k=k), *(kind(gain=gain, k=k) for gain in gains), *others)
-        assert all(np.array_equal(values, expected) for values in found)
+@pytest.mark.parametrize("kind", [gw.NDCG, gw.DCG])
+@pytest.mark.parametrize("k", [1, 3, None])
+def test_built_in_gains_and_discounts_in_other_forms(kind, k):
+    gains = (burges, (0, 1, 3, 7, 15), {4: 15, 3: 7, 2: 3, 1: 1, 0: 0, 9: -5})
+    others = [kind(gain="exponential", discount=form, k=k) for form in (logarithmic, discounts("log2", 2, 5))]
+    expected, *found = per_query(kind(gain="exponential", k=k), *(kind(gain=gain, k=k) for gain in gains), *others)
+    assert all(np.array_equal(values, expected) for values in found)
 
 
 class TestFunctions:

@@ -1,7 +1,5 @@
 """The share of judged documents: against all orders of tied documents, and against trec_eval."""
 
-from __future__ import annotations
-
 from statistics import mean
 
 import numpy as np

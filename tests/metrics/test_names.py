@@ -1,7 +1,5 @@
 """Names of metrics: reading, printing, safe names of letters, digits and underscores, and other views of a metric."""
 
-from __future__ import annotations
-
 import pickle
 import re
 from dataclasses import FrozenInstanceError, fields

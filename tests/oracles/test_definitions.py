@@ -3,8 +3,6 @@
 Expectations over ties are the mean over all orders of the tied documents, computed one by one.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from unittest import mock
 

@@ -1,7 +1,5 @@
 """Published examples: 12 digits of the recomputed value, and the printed value."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from decimal import ROUND_HALF_UP, Decimal

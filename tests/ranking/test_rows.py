@@ -4,8 +4,6 @@ Every document is in exactly one cell, next to the documents of its own query. R
 floats that differ only in their last bits.
 """
 
-from __future__ import annotations
-
 import itertools
 
 import hypothesis.strategies as st

@@ -1,7 +1,5 @@
 """Comparisons for reports."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from functools import cache

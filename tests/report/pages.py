@@ -1,7 +1,5 @@
 """A strict reader of HTML."""
 
-from __future__ import annotations
-
 from html.parser import HTMLParser
 
 VOID = {"meta", "link", "br", "img", "source", "input", "hr"}

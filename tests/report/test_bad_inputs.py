@@ -1,7 +1,5 @@
 """Invalid calls of reports and pictures raise errors before anything is drawn or written."""
 
-from __future__ import annotations
-
 import json
 
 import pandas as pd

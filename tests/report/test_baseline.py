@@ -1,7 +1,5 @@
 """With a baseline, all reports first state whether to replace it, with the numbers of `against`."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -4,8 +4,6 @@ All tests with a browser are in this module, so only one browser starts. While P
 process can start an event loop.
 """
 
-from __future__ import annotations
-
 import base64
 from importlib.resources import files
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The data of the main chart, and names with special characters in all renderings."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np
@@ -17,6 +15,7 @@ NAMES = (
     "[/]",
     "[lambda]",
     "$x$",
+    "$\\frac{1$",
     "<b>bold</b>",
     "\x1b[31mred\x1b[0m",
     "\u202eevil\u202c",
@@ -68,14 +67,6 @@ def test_the_band_is_the_margin_and_every_mark_is_on_the_axis(make, margin):
         assert axis.low <= -margin
 
 
-def test_the_number_of_the_last_column_is_the_larger_upper_bound(make):
-    verdict = make(8).verdict
-    for row in make(8).content.chart.rows:
-        worst = max(bounds[row.model] for bounds in verdict.regrets_upper.values())
-        assert row.worst == worst
-        assert 0 <= float(row.outcome.removeprefix("−")) - worst < 0.001
-
-
 def test_labels_0_and_1_have_one_mark_per_row(tmp_path):
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 2, 3000)
@@ -107,12 +98,13 @@ def test_the_star_of_a_baseline_is_on_what_to_ship_or_on_the_baseline(make):
 class TestNames:
     def test_the_terminal(self, named):
         text = "\n".join(map(str, [*headline_lines(named.content), *chart_lines(named.content, 120, every=True)]))
-        for name in NAMES[:4]:
+        for name in NAMES[:5]:
             assert name in text
         assert not re.search("[\x1b\u202e\ue000-\ue002]", text)
 
-    def test_pictures(self, named):
+    def test_pictures(self, named, tmp_path):
         picture = named.plot.leaderboard()
+        picture.save(tmp_path / "picture.svg")  # Matplotlib would fail on a name that is no formula.
         texts = [text.get_text() for text in picture.ax.texts]
         assert any("$x$" in text for text in texts)
         assert not any(text.get_parse_math() for text in picture.ax.texts)

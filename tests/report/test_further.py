@@ -1,7 +1,5 @@
 """Segments and the gain path in the report of a comparison."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """No number of a page has two roundings. Numbers of pages are grouped by the quantities of the comparison."""
 
-from __future__ import annotations
-
 import html
 import io
 import itertools

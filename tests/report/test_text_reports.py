@@ -1,7 +1,5 @@
 """Markdown, JSON, and outputs in notebooks."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

@@ -1,7 +1,5 @@
 """Searches and cross-validations of scikit-learn compared with plain loops, and LightGBM's ranker with qid."""
 
-from __future__ import annotations
-
 import pickle
 import subprocess
 import sys
@@ -85,7 +83,6 @@ def scores_of_folds(search, row=0, name="score"):
 class TestSearches:
     GRID = {"num_leaves": [3, 6]}
 
-    @pytest.mark.slow
     def test_grid_search_in_two_processes(self):
         scoring = {"first": scorer("ndcg_exp@5"), "second": scorer("mrr")}
         options = {"scoring": scoring, "refit": "first", "cv": folds(), "n_jobs": 2, **STRICT}
@@ -158,7 +155,6 @@ class TestWithoutRouting:
         search.fit(WITH_QID, Y, groups=QID, sample_weight=np.ones(len(Y)))
         assert np.isfinite(search.cv_results_["mean_test_ours"]).all()
 
-    @pytest.mark.slow
     def test_scoring_needs_no_lightgbm(self):
         code = "import sys; sys.modules['lightgbm'] = None; from gainwise.sklearn import scorer; print(scorer('mrr'))"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -1,7 +1,5 @@
 """A stream that is a terminal, and a small terminal that shows control sequences. It follows ECMA-48, not the code."""
 
-from __future__ import annotations
-
 import io
 import re
 

@@ -1,7 +1,5 @@
 """Curves without a training: best rounds, losses, histories, files and views."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 import re

@@ -54,11 +54,11 @@ def train_with_other_stop():
     from gainwise.data import simulate
     from gainwise.lightgbm import Curves, feval
 
-    data, curves = simulate(30, seed=1), Curves()
+    data, held_out = simulate(30, seed=1), simulate(30, seed=2)
     train = lgb.Dataset(data.features, data.labels, group=data.group)
-    valid = lgb.Dataset(data.features, data.labels, group=data.group, reference=train)
+    valid = lgb.Dataset(held_out.features, held_out.labels, group=held_out.group, reference=train)
     params = {"objective": "lambdarank", "metric": "None", "verbose": -1, "num_threads": 1}
-    callbacks = [curves, lgb.early_stopping(1, verbose=False)]
+    callbacks = [curves := Curves(), lgb.early_stopping(1, verbose=False)]
     log = feval(["ndcg_linear@10", "ndcg_exp@10"])
     lgb.train(params, train, 100, valid_sets=[valid], feval=log, callbacks=callbacks)
     return curves
@@ -188,7 +188,6 @@ print("and then", curves.rounds)
 
 
 @pytest.mark.posix
-@pytest.mark.slow
 class TestRealTerminal:
     def run(self):
         """Run the script in a terminal of 80 columns, and return all that it wrote."""

@@ -1,7 +1,5 @@
 """Boosters predict at their best iteration, or at the given one, and comparisons show which was used."""
 
-from __future__ import annotations
-
 import json
 
 import catboost

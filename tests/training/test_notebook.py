@@ -1,7 +1,5 @@
 """The picture of a notebook: one output that is replaced in place, in a kernel as Jupyter runs it."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 
@@ -65,7 +63,6 @@ def of_training(stop):
     return outputs[first : first + 3], [message for cell, message in messages if first <= cell < first + 3]
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # of the client's own
 class TestPicture:
     @pytest.mark.parametrize("stop", STOPS)

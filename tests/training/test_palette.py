@@ -1,7 +1,5 @@
 """Colors are distinct and legible, also with simulated deuteranopia."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

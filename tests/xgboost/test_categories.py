@@ -1,7 +1,5 @@
 """Categories of XGBoost models: a cut booster has them, and a slice without them does not predict from a frame."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import polars as pl

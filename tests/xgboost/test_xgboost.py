@@ -1,7 +1,5 @@
 """What is specific to XGBoost: data of `EvaluateRanking`, cut models, second stops, estimators and cross-validation."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 

@@ -1,7 +1,5 @@
 """Custom metrics in a module that other processes can import."""
 
-from __future__ import annotations
-
 import gainwise as gw
 
 
@@ -13,6 +11,15 @@ class Missed(gw.NDCG):
 
     def score(self, rows, facts, cutoffs):
         return 1 - super().score(rows, facts, cutoffs)
+
+
+class Halved(gw.NDCG):
+    """NDCG / 2."""
+
+    names = {"halved": {}, "halved_exp": {"gain": "exponential"}}
+
+    def score(self, rows, facts, cutoffs):
+        return super().score(rows, facts, cutoffs) / 2
 
 
 def gap(labels, scores):
