@@ -31,7 +31,7 @@ from .._common.text import (
     styled,
 )
 from .._common.typing import Floats, Integers
-from .bounds import BoundKind, order_queries, validate_betting, validate_bounds
+from .bounds import UNKNOWN_RANGE, BoundKind, order_queries, validate_betting, validate_bounds
 from .estimates import MIN_QUERIES, ROUNDING
 from .flags import Flag
 from .guards import (
@@ -486,10 +486,9 @@ class BaselineComparison(Scope, TextResult):
         if candidate.shown_losses and candidate.decision != "do not ship":
             text += f" A loss within the margin is shown under {join_names(candidate.shown_losses)}."
         few = [metric for metric in self.metrics if candidate.differing[metric] < MIN_QUERIES]
-        if few and not self.shortage and self.bounds == "asymptotic":
-            is_bounded = all(map(math.isfinite, candidate.at_least.values()))
-            bound = "their share bounds" if is_bounded else "only a range of the metric (ranges=) could bound"
-            text += f" Fewer than {MIN_QUERIES} queries differ under {join_names(few)}, so {bound} the loss."
+        is_bounded = all(map(math.isfinite, candidate.at_least.values()))
+        if few and is_bounded and not self.shortage and self.bounds == "asymptotic":
+            text += f" Fewer than {MIN_QUERIES} queries differ under {join_names(few)}, so their share bounds the loss."
         tests = len(self.history) + 1
         if tests > 2 and not self.looks and self.bounds == "asymptotic":
             text += (
@@ -700,7 +699,11 @@ class _Sentence:
     def _describe_shortage(self, change: Change) -> str:
         """Return why nothing is known about all queries or about a segment after a blank."""
         if not change.segment:
-            return f" {self.result.shortage}".rstrip()
+            reason = self.result.shortage
+            if not (reason or math.isfinite(change.at_least)):
+                missing = "" if any(self.result.repeats.values()) else f", by an {UNKNOWN_RANGE}"
+                reason = f"Fewer than {MIN_QUERIES} queries differ under {change.metric}{missing}."
+            return f" {reason}".rstrip()
         if change.least is None or change.queries >= change.least:
             few = "" if change.least is None else f"Fewer than {MIN_QUERIES} of its queries differ."
             return f" {change.shortage or few}".rstrip()

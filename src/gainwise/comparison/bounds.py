@@ -34,6 +34,8 @@ from .panel import FEW_REPEATS, Panel
 
 BoundKind: TypeAlias = Literal["asymptotic", "betting"]
 
+UNKNOWN_RANGE = "unknown range (value_range of the metric, or ranges= of Comparison and compare_table)"
+
 RARE_SHARE = 0.1
 """Share of the level for the bounds of pairs that differ on few queries, if there are others in the family."""
 

@@ -26,7 +26,7 @@ from .._common.text import (
     styled,
 )
 from .._common.typing import Bools, Floats
-from .bounds import BoundKind, bound_mean, find_p_value, order_queries
+from .bounds import UNKNOWN_RANGE, BoundKind, bound_mean, find_p_value, order_queries
 from .estimates import Estimate, VarianceComponents, estimate_variance_components
 from .flags import NO_EVIDENCE_FLAG, Flag, UnjudgedDocuments, find_flags, find_left_out_flags
 from .inference import (
@@ -758,9 +758,8 @@ def format_advice(verdict: Verdict, names: Mapping[str, str], selected: str | No
     else:
         parts = [*choice.describe_disagreement(selected), *_describe_kind(verdict, choice, selected)]
         if not choice.is_bounded and not verdict.are_identical:
-            parts.append(
-                "The losses have no bound, because models differ on few queries, by an unknown range (ranges=)."
-            )
+            missing = "" if verdict.repeats else f", by an {UNKNOWN_RANGE}"
+            parts.append(f"The losses have no bound, because models differ on few queries{missing}.")
     if verdict.metrics_coincide:
         parts.append("Both metrics have the same values on these data.")
     return " ".join(parts)
