@@ -322,4 +322,5 @@ def draw_curves(ax: Axes, colors: Theme, curves: Sequence[DistanceCurve]) -> Non
         ax.text(0.99, 0.02, note, transform=ax.transAxes, fontsize=8, color=colors.muted, ha="right",
                 bbox={"facecolor": colors.face, "edgecolor": "none", "pad": 1.5})  # fmt: skip
     ax.grid(axis="y", color=colors.grid, linewidth=0.6)
+    ax.locator_params(axis="x", integer=True)
     draw_legend_below(ax, colors, 0.14, fontsize=9)

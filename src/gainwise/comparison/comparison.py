@@ -1081,7 +1081,10 @@ class Comparison:
 
     def _require_two_metrics(self) -> tuple[str, str]:
         if self.primary is None:
-            raise ValueError(f"A disagreement requires two metrics, got 1 ({self.metrics[0]}).")
+            raise ValueError(
+                f"A disagreement requires two metrics, got 1 ({self.metrics[0]}). Compare with two, or print the "
+                "comparison, whose first sentence is about the only one."
+            )
         return self.primary
 
     def __str__(self) -> str:

@@ -146,9 +146,13 @@ class Segments(TextResult):
     whole: Verdict
     parts: tuple[Segment, ...]
 
-    def __getitem__(self, key: str | tuple[str, str]) -> Segment:
-        """Return a segment by its label, or by column and label if there are several columns."""
-        matches = [part for part in self.parts if key in (part.label, (part.column, part.label))]
+    def __getitem__(self, key: Any) -> Segment:
+        """Return a segment by its label, or by column and label if there are several columns.
+
+        Labels that are not text, such as numbers, are compared as text.
+        """
+        name = tuple(map(str, key)) if isinstance(key, tuple) else str(key)
+        matches = [part for part in self.parts if name in (part.label, (part.column, part.label))]
         if len(matches) == 1:
             return matches[0]
         names = join_names([f"{part.column} {part.label}" for part in self.parts], most=12)

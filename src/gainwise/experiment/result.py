@@ -698,8 +698,8 @@ class ExperimentResult:
         subject = "Each repeat of a candidate" if self.plan.repeats.number > 1 else "Each candidate"
         rule, metrics = self.plan.stop_by, self.plan.primary_metrics
         if rule == BALANCED and len(metrics) == 2:
-            gap = f"the smallest larger gap of {' and '.join(metrics)} to their best values on the validation set"
-            return f"{subject} is compared at the balanced round, with {gap}."
+            gap = f"the larger gap of {' and '.join(metrics)} to their best values on the validation set is smallest"
+            return f"{subject} is compared at the balanced round, where {gap}."
         metric = metrics[0] if rule == BALANCED else rule
         return f"{subject} is compared at its best round on the validation set by {metric}."
 

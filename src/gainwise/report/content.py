@@ -409,6 +409,7 @@ class Queries:
         ranked = [find_ranked_places(self.rankings, model, queries, metrics[0], depth) for model in self.pair[:2]]
         titles = None if judgments.titles is None else judgments.by_query(judgments.titles)
         ids, weights = judgments.query_ids[queries].tolist(), preferences.weights[places].tolist()
+        has_weights = bool(np.ptp(preferences.weights))
         entries, used = [], set[str]()
         for number, (query, name) in enumerate(zip(queries.tolist(), printables(ids), strict=True)):
             rows = [places[number] for places in ranked]
@@ -424,7 +425,7 @@ class Queries:
                     name=link,
                     query=name[:80],
                     text=printable(str(judgments.texts.get(ids[number], "")))[:MAX_CHARACTERS],
-                    size=size if self.rankings.query_weights is None else f"{size}, weight {weights[number]:g}",
+                    size=f"{size}, weight {weights[number]:g}" if has_weights else size,
                     labels=labels,
                     titles=([], []) if titles is None else tuple(_cut(titles[part]) for part in rows),
                     differences=preferences.differences[:, place].tolist(),
