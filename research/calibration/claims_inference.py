@@ -63,6 +63,20 @@ def misses_pairs(models: int) -> Callable[[Generator], Result]:
     return trial
 
 
+def misses_means(share: float, queries: int) -> Callable[[Generator], Result]:
+    """Return a trial: does an interval of a mean miss? Model 1 has 0 on a small share of queries, and 1 on others."""
+    truth = [1 - share, 0.5, 0.5]
+
+    def trial(rng: Generator) -> Result:
+        values = rng.beta(3, 3, (queries, 3))
+        values[:, 0] = rng.random(queries) >= share
+        comparison = compare_models(dict.fromkeys(METRICS, values), ranges=dict.fromkeys(METRICS, (0, 1)))
+        means = comparison.standings.groupby("model")[["lower", "upper"]].first()
+        return {"some miss": bool(((means["lower"] > truth) | (means["upper"] < truth)).any())}
+
+    return trial
+
+
 def judge_segments(segments: int, models: int, truth: Any = 0.0) -> Callable[[Generator], Result]:
     """Return a trial: does a model falsely lead, or is a verdict falsely `genuine`, in any segment of 40 queries?"""
 
@@ -185,6 +199,12 @@ def build_studies() -> list[Study]:
     studies = [
         Study("5a", "intervals of all pairs, 8 models, 50 queries", misses_pairs(8), some),
         Study("5b", "intervals of all pairs, 20 models, 50 queries", misses_pairs(20), some, 4),
+        Study(
+            "5c", "intervals of means, one model with 0 on 0.5 % of 100 queries, else 1", misses_means(0.005, 100), some
+        ),
+        Study(
+            "5d", "intervals of means, one model with 0 on 3 % of 400 queries, else 1", misses_means(0.03, 400), some
+        ),
         Study("6", "50 segments of 40 queries, 3 models", judge_segments(50, 3), segments, 10),
         Study("7a", "10 segments of 40 queries, 8 models", judge_segments(10, 8, build_tied_truth()), segments, 4),
         Study("7b", "5 segments of 40 queries, 8 models", judge_segments(5, 8, build_tied_truth()), segments, 4),
