@@ -315,6 +315,8 @@ RANKING = [
     ranking("keys", "got list", TypeError, keys=["time"]),
     ranking("columns['clicks']", "2 entries", columns={"clicks": [1, 0]}),
     method("columns['profit']", "negative", lambda data: data.judgments(), columns={"profit": [-1, 1, 1, 1, 1, 1]}),
+    ranking("index", "per label", index=pd.RangeIndex(5)),
+    ranking("labels", "no entry", labels=pd.Series(range(6)), index=pd.RangeIndex(1, 7)),
     method("'q0'", "row 2", lambda data: data.group, qid=[0, 1, 0, 1, 2, 2]),
     method("labels", "negative", lambda data: data.judgments(), labels=[1, -1, 0, 0, 2, 0]),
     method("features", "sparse", lambda data: data.feature_frame(), features=sparse.csr_array(CODES)),

@@ -99,7 +99,6 @@ def read_models(
     columns, recipes = expand_recipes(models)
     if baseline is not None and isinstance(models, Mapping):
         validate_baseline(baseline, list(models))  # Predictions may take long, so this error comes first.
-    features = judgments.in_row_order("features", features)
     if isinstance(iteration, Mapping):  # A configuration has one number for all its repeats.
         iteration = {repeat: number for name, number in iteration.items() for repeat in recipes.get(name, [name])}
     predictions, unreadable = read_predictions(columns, judgments, features, iteration, allow_incomplete)

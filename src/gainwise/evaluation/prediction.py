@@ -95,8 +95,9 @@ def read_predictions(
     With `allow_incomplete`, models without scores are in the second mapping, with the reason. Otherwise they raise.
 
     `models` maps names to scores, paths (read with `gainwise.data.read_scores`) or objects with a `predict` method, or
-    is a DataFrame with one column per model. Boosters predict from `features`, one row per document, with the rounds up
-    to their best iteration, or with those of `iteration`. Errors contain the name of the model.
+    is a DataFrame with one column per model. Boosters predict from `features`, one row per document and matched by
+    index, with the rounds up to their best iteration, or with those of `iteration`. Errors contain the name of the
+    model.
     """
     if hasattr(models, "columns") and not isinstance(models, Mapping):
         columns = list(map(str, models.columns))
@@ -115,7 +116,7 @@ def read_predictions(
         if not isinstance(name, str):
             raise TypeError(f"names of models must be strings, got {name!r}")
         validate_name("the name of a model", name)
-    rounds = _read_rounds(iteration, list(models))
+    rounds, features = _read_rounds(iteration, list(models)), _align_features(judgments, features)
     predictions, missing = {}, {}
     for name, source in models.items():
         try:
@@ -144,6 +145,20 @@ def _predict_documents(source: Any, judgments: Judgments, features: Any, rounds:
     if len(scores) != judgments.documents:
         raise ValueError(f"it has {len(scores)} scores, but there are {judgments.documents} documents")
     return prediction._replace(scores=scores)
+
+
+def _align_features(judgments: Judgments, features: Any) -> Any:
+    """Return features in the order of the labels, matched by index, or raise if the indexes differ."""
+    if not isinstance(features, RankingData):
+        return judgments.in_row_order("features", features)
+    if features.index is None or judgments.index is None or features.index.equals(judgments.index):
+        return features
+    import pandas as pd
+
+    rows = judgments.in_row_order("features", pd.Series(np.arange(len(features.labels)), index=features.index))
+    names, categories = features.feature_names, features.categories
+    matrix, zeros = features.features[rows.to_numpy()], np.zeros(len(rows))
+    return RankingData(matrix, zeros, group=[len(rows)], feature_names=names, categories=categories)
 
 
 def _read_rounds(iteration: Any, names: list[str]) -> dict[str, int]:
