@@ -45,6 +45,11 @@ NAN_LABELS = np.where(np.arange(ROWS) == 3, np.nan, PART.labels)
 FRAME = pd.DataFrame(X).add_prefix("f").assign(qid=PART.qid)
 OTHER_ROWS = pd.DataFrame(X), pd.Series(Y, index=np.arange(ROWS) + 1)
 """Features and labels whose indexes differ."""
+NARROW = {"eval_X": X[:, 1:], "eval_y": Y, "eval_qid": PART.qid}
+OTHER_WIDTHS = {
+    columns: PART._replace(features=np.resize(PART.features, (ROWS, columns)))
+    for columns in (X.shape[1] - 1, X.shape[1] + 1)
+}
 MODEL = FixedModel(PART.labels)
 MATRIX, POOL = xgb_matrix(PART), catboost_pool(PART)
 UNJUDGED, ONE_QUERY = catboost.Pool(X, group_id=PART.qid), catboost_pool(PART._replace(group=[ROWS]))
@@ -334,6 +339,23 @@ XGBOOST = [
     BadInput("weights of 0", lambda: evaluate_ranking(xgb_arrays(WORTHLESS)), "'valid'", ValueError, "every query"),
     BadInput("an array", lambda: evaluate_ranking(PART.features), "'valid'", TypeError, "got ndarray"),
     BadInput("other rows", lambda: evaluate_ranking((*OTHER_ROWS, PART.qid)), "'valid'", ValueError, "row 196"),
+    *(
+        BadInput(
+            f"{columns} columns, {form}",
+            lambda d=data: fit_xgb(evaluate_ranking(d)),
+            "dataset 'valid'",
+            ValueError,
+            words,
+        )
+        for columns, other in OTHER_WIDTHS.items()
+        for words in [f"got {columns}."]
+        for form, data in (
+            ("matrix", xgb_matrix(other)),
+            ("matrix without labels", (xgb.DMatrix(other.features), other.labels, other.qid)),
+            ("array", (other.features, other.labels, other.qid)),
+            ("frame", (pd.DataFrame(other.features), other.labels, other.qid)),
+        )
+    ),
     BadInput("hyphen in a name", lambda: evaluate_ranking(MATRIX, "a-b"), "'a-b'", ValueError, "'-'"),
     BadInput("its map", lambda: clash_xgb("EvaluateRanking"), "'map@5'", ValueError, "XGBoost itself logs"),
     BadInput("its map, exact", lambda: clash_xgb("full_precision"), "'map@5'", ValueError, "XGBoost itself logs"),
@@ -381,6 +403,7 @@ SKLEARN = [
     BadInput("short X", lambda: fit_grouped(X=PART.features[:-1]), "X has", ValueError, f"{ROWS - 1} rows"),
     BadInput("short init_score", lambda: fit_grouped(init_score=[0.0]), "init_score", ValueError, "1 rows"),
     BadInput("short weights", lambda: fit_grouped(sample_weight=[1.0, 2.0]), "weight", ValueError, "2 entries"),
+    BadInput("narrow eval_X", lambda: fit_grouped(**NARROW), "set 0", ValueError, f"have {X.shape[1]} columns"),
     BadInput("no eval_qid", lambda: fit_grouped(eval_X=X, eval_y=Y), "eval_qid", ValueError, "missing"),
     BadInput("no eval_y", lambda: fit_grouped(eval_X=X), "eval_y", ValueError, "belong together"),
     BadInput("both", lambda: fit_grouped(eval_set=[PAIR], eval_X=X, eval_y=Y), "eval_set=", ValueError, "not both"),

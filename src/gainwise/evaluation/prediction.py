@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from .._common.arrays import nearest, numbers
-from .._common.text import join_names, printables
+from .._common.text import join_names, pluralize, printables
 from .._common.validation import validate_integer, validate_name
 from ..data import RankingData, read_scores
 from ..data.ranking_data import as_matrix, is_sparse
@@ -501,10 +501,18 @@ def select_columns_of(model: Any, features: Any) -> SelectedColumns:
     if hasattr(features, "get_label"):
         return SelectedColumns(features)  # XGBoost compares the names of a DMatrix.
     selected = select_columns(names, features, has_underscores=library == "lightgbm")
-    given = _count_columns(selected.features)
-    if None not in (number, given) and number != given:
-        raise ValueError(f"features must have {number} columns, as in its training, got {given}.")
+    validate_column_count(number, count_columns(selected.features))
     return selected
+
+
+def validate_column_count(trained: int | None, given: int | None) -> None:
+    """Raise if features have another number of columns than in the training of a model. None is unknown.
+
+    XGBoost predicts from fewer columns as if the values of the others were missing.
+    """
+    if None not in (trained, given) and trained != given:
+        columns = pluralize(trained, "column")
+        raise ValueError(f"features must have {columns}, as in the training of the model, got {given}.")
 
 
 def _count_features(model: Any, library: str, booster: Any) -> int | None:
@@ -515,7 +523,7 @@ def _count_features(model: Any, library: str, booster: Any) -> int | None:
     return size or None if isinstance(size, int) else None
 
 
-def _count_columns(features: Any) -> int | None:
+def count_columns(features: Any) -> int | None:
     """Return the number of columns of features, or None if it is unknown."""
     shape = getattr(features.features if isinstance(features, RankingData) else features, "shape", None)
     return int(shape[1]) if isinstance(shape, tuple) and len(shape) == 2 else None

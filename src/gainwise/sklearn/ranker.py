@@ -13,6 +13,8 @@ try:
 except ImportError as error:  # pragma: no cover - needs an environment without LightGBM
     raise ImportError("GroupedLGBMRanker requires LightGBM. Run: pip install lightgbm") from error
 
+from .._common.validation import prefix_errors
+from ..evaluation.prediction import count_columns, validate_column_count
 from ..judgments import Judgments
 from .scoring import COLUMN, QuerySummary, drop_queries, get_column_names, get_queries
 
@@ -124,7 +126,8 @@ class GroupedLGBMRanker(lgb.LGBMRanker):
         Raises
         ------
         ValueError
-            If a query is missing or given twice, or if lengths or indexes do not match. The message names the argument.
+            If a query is missing or given twice, or if lengths, indexes or numbers of columns do not match. The message
+            names the argument or the dataset.
 
         Notes
         -----
@@ -134,6 +137,9 @@ class GroupedLGBMRanker(lgb.LGBMRanker):
         _validate_categories(X, options.get("categorical_feature"))
         train = _group("", X, y, qid, sample_weight, init_score)
         sets = _group_validation(eval_set, eval_X, eval_y, eval_qid, eval_sample_weight, eval_init_score, eval_columns)
+        for number, held_out in enumerate(sets):  # LightGBM reads missing columns as missing values.
+            with prefix_errors(f"validation set {number}: "):
+                validate_column_count(count_columns(train.features), count_columns(held_out.features))
         if eval_columns is not None:
             options["eval_metric"] = _pass_columns(options.get("eval_metric"), sets)
         super().fit(
