@@ -356,6 +356,17 @@ XGBOOST = [
             ("frame", (pd.DataFrame(other.features), other.labels, other.qid)),
         )
     ),
+    *(
+        BadInput(f"datasets {words}", lambda d=datasets: EvaluateRanking(d, "mrr"), "datasets", error, words)
+        for datasets, error, words in (
+            ([(MATRIX, "valid")], TypeError, "got list"),
+            (MATRIX, TypeError, "got DMatrix"),
+            (None, TypeError, "got NoneType"),
+            (xgb_arrays(PART), TypeError, "got tuple"),
+            ({}, ValueError, "got none"),
+            ({1: MATRIX}, TypeError, "got 1"),
+        )
+    ),
     BadInput("hyphen in a name", lambda: evaluate_ranking(MATRIX, "a-b"), "'a-b'", ValueError, "'-'"),
     BadInput("its map", lambda: clash_xgb("EvaluateRanking"), "'map@5'", ValueError, "XGBoost itself logs"),
     BadInput("its map, exact", lambda: clash_xgb("full_precision"), "'map@5'", ValueError, "XGBoost itself logs"),

@@ -282,7 +282,7 @@ VALUES = [
 ]
 
 SCORES = [
-    ("no models", lambda: scores({}), "models", V, "empty"),
+    ("no models", lambda: scores({}), "models", V, "got none"),
     ("sparse scores", lambda: scores({"a": csr_matrix(np.ones((4, 1)))}), "model 'a'", V, "sparse matrix"),
     ("sparse repeats", lambda: scores({"a": [csr_matrix(np.ones((4, 1)))] * 3}), "repeat 1", V, "sparse matrix"),
     ("too few scores", lambda: scores({"a": [1.0, 2.0]}), "model 'a'", V, "2 scores"),
@@ -292,7 +292,7 @@ SCORES = [
     ("files without a format", lambda: scores({"a": ["x", "y", "z"]}), "model 'a, repeat 1'", V, "format"),
     ("text among scores", lambda: scores({"a": [1.0, "y", 3.0, 4.0]}), "model 'a'", T),
     ("a number for a name", lambda: scores({1: [1.0, 2.0, 3.0, 4.0]}), "models", T, "got 1"),
-    ("scores alone", lambda: scores([1.0, 2.0, 3.0, 4.0]), "models", T, "mapping"),
+    ("scores alone", lambda: scores([1.0, 2.0, 3.0, 4.0]), "models", T, "got list"),
     ("no model", lambda: scores({"a": object()}), "model 'a'", T, "object"),
     ("a blank name", lambda: scores({" ": [1, 2, 3, 4], "b": [1, 2, 3, 4]}), "model", V, "blank"),
     ("two columns of one name", lambda: scores(pd.DataFrame(np.ones((4, 2)), columns=["a", "a"])), "models", V, "'a'"),
@@ -309,6 +309,9 @@ SCORES = [
     ("weights that attribution ignores", lambda: scores(weight=[1, 2]).attribution("A", "B", IGNORING), IGNORING, V),
     ("weights that gains ignore", lambda: scores(weight=[1, 2]).gains(metric=IGNORING), IGNORING, V),
     ("judgments of every document", lambda: scores(unjudged="drop"), "unjudged='drop'", V),
+    ("runs in a list", lambda: gw.compare_runs(["r1.txt"], {"q": {"a": 1}}), "runs", T, "got list"),
+    ("one run", lambda: gw.compare_runs("r1.txt", {"q": {"a": 1}}), "runs", T, "got str"),
+    ("no runs", lambda: gw.compare_runs({}, {"q": {"a": 1}}), "runs", V, "got none"),
     ("a NaN repeat", lambda: gw.compare_runs({"one": {"q": {"a": math.nan}}}, {"q": {"a": 1}}), "run 'one'", V, "'q'"),
     ("no such query", lambda: scores().ranking(7, "A"), "7", V, "no query"),
     ("queries of nobody", lambda: scores().queries("A", "D"), "'D'", V, "known: A, B"),

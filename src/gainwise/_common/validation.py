@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -99,6 +99,25 @@ def validate_name(argument: str, name: str) -> str:
     if not name.strip():
         raise ValueError(f"{argument} must not be blank, got {name!r}.")
     return validate_text(argument, name)
+
+
+def validate_mapping(argument: str, value: Any, content: str) -> None:
+    """Raise unless `value` maps names, which are strings, to objects. `content` describes the objects.
+
+    >>> validate_mapping("runs", ["bm25.txt"], "a run")
+    Traceback (most recent call last):
+    TypeError: runs must map each name to a run, got list. Pass {'name': …}.
+    >>> validate_mapping("runs", {}, "a run")
+    Traceback (most recent call last):
+    ValueError: runs must map at least one name to a run, got none. Pass {'name': …}.
+    """
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{argument} must map each name to {content}, got {type(value).__name__}. Pass {{'name': …}}.")
+    if not value:
+        raise ValueError(f"{argument} must map at least one name to {content}, got none. Pass {{'name': …}}.")
+    for name in value:
+        if not isinstance(name, str):
+            raise TypeError(f"names of {argument} must be strings, got {name!r}.")
 
 
 def validate_column(argument: str, name: Any) -> str:

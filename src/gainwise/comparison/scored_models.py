@@ -14,6 +14,7 @@ import numpy as np
 
 from .._common.text import format_mean, join_names, pluralize
 from .._common.typing import Floats, Integers, Listed
+from .._common.validation import validate_mapping
 from ..data.tables import describe_text, get_column
 from ..data.text import one_line
 from ..evaluation.evaluator import Evaluator
@@ -113,8 +114,7 @@ def read_runs(
     runs: Mapping[str, Any], qrels: Listed, *, unjudged: Unjudged = "irrelevant", allow_incomplete: bool = False
 ) -> ScoredModels:
     """Return the scores of TREC runs on all documents that are judged or retrieved by a run."""
-    if not runs:
-        raise ValueError("runs is empty. Pass at least one, as {'name': run}.")
+    validate_mapping("runs", runs, "a path, a mapping of queries or a DataFrame")
     columns, recipes = expand_recipes(runs)
     unreadable = find_unreadable(columns) if allow_incomplete else {}
     columns, recipes, missing = _drop_missing(columns, recipes, unreadable)

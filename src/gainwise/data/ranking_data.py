@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._common.arrays import align_rows, factorize, index_of, is_missing, nearest, numbers, vector
+from .._common.arrays import align_rows, factorize, index_of, integers, is_missing, nearest, numbers, vector
 from .._common.text import pluralize
 from .._common.validation import validate_text
 from ..judgments import Judgments
@@ -289,8 +289,10 @@ class RankingData:
 
         Raises
         ------
-        IndexError
-            If a code is out of range or not an integer.
+        ValueError
+            If there are no codes, or one is out of range or has a fraction.
+        TypeError
+            If codes are not numbers, for example a mask.
 
         Examples
         --------
@@ -298,13 +300,32 @@ class RankingData:
         >>> data.take_queries([1, 0]).query_ids.tolist()
         ['b', 'a']
         """
-        chosen = np.asarray(codes)
+        chosen = self._validate_codes(codes)
         sizes = self._sizes()
         by_query = np.argsort(self.qid, kind="stable")
         lengths = sizes[chosen]
         # In by_query, each query begins this much further than in the new rows.
         shifts = (np.cumsum(sizes) - sizes)[chosen] - (np.cumsum(lengths) - lengths)
         return self._pick(by_query[np.arange(lengths.sum()) + np.repeat(shifts, lengths)], chosen, lengths)
+
+    def _validate_codes(self, codes: ArrayLike) -> NDArray[np.int64]:
+        """Return codes of queries as an array, or raise."""
+        values, queries = vector("codes", codes), len(self.query_ids)
+        if not len(values):
+            raise ValueError("codes must have at least one query, got none. Pass positions in query_ids.")
+        if values.dtype.kind == "b":
+            raise TypeError("codes must be positions in query_ids, got a mask. Pass numpy.flatnonzero(codes).")
+        if values.dtype.kind not in "iuf":
+            fix = "Pass positions, such as numpy.flatnonzero(numpy.isin(data.query_ids, ids))."
+            raise TypeError(f"codes must be positions in query_ids, got {str(values[0])!r}. {fix}")
+        chosen = integers("codes", values)
+        outside = (chosen < 0) | (chosen >= queries)
+        if outside.any():
+            entry = int(np.argmax(outside))
+            raise ValueError(
+                f"codes must be positions in query_ids, from 0 to {queries - 1}, got {chosen[entry]} (entry {entry})."
+            )
+        return chosen
 
     def split_queries(
         self,
@@ -696,6 +717,12 @@ def same_features(parts: Sequence[RankingData], names: Sequence[str]) -> list[Ra
             raise ValueError(
                 f"{name} has {_format_names(part.feature_names)}, but {names[0]} has {_format_names(first)}. All "
                 "require the same features in the same order."
+            )
+        columns, expected = part.features.shape[1], parts[0].features.shape[1]
+        if columns != expected:
+            raise ValueError(
+                f"{name} has {pluralize(columns, 'feature')}, but {names[0]} has {expected}. All require the same "
+                "features in the same order. If you read files, pass features= to the reader."
             )
     categories = _merge_categories([part.categories for part in parts])
     return [part if part.categories == categories else _recode(part, categories or {}) for part in parts]

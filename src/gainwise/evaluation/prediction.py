@@ -18,7 +18,7 @@ import numpy as np
 
 from .._common.arrays import nearest, numbers
 from .._common.text import join_names, pluralize, printables
-from .._common.validation import validate_integer, validate_name
+from .._common.validation import validate_integer, validate_mapping, validate_name
 from ..data import RankingData, read_scores
 from ..data.ranking_data import as_matrix, is_sparse
 from ..data.text import one_line
@@ -105,16 +105,8 @@ def read_predictions(
             duplicate = next(name for name in columns if columns.count(name) > 1)
             raise ValueError(f"models must have distinct names, got two columns named {duplicate!r}.")
         models = {str(name): models[name] for name in models.columns}
-    if not isinstance(models, Mapping):
-        raise TypeError(
-            f"models must be a mapping of name to scores, or a DataFrame with a column per model, got "
-            f"{type(models).__name__}"
-        )
-    if not models:
-        raise ValueError("models is empty: pass at least one, as {'name': scores}")
+    validate_mapping("models", models, "scores, a path or a model")
     for name in models:
-        if not isinstance(name, str):
-            raise TypeError(f"names of models must be strings, got {name!r}")
         validate_name("the name of a model", name)
     rounds, features = _read_rounds(iteration, list(models)), _align_features(judgments, features)
     predictions, missing = {}, {}
@@ -510,7 +502,7 @@ def validate_column_count(trained: int | None, given: int | None) -> None:
 
     XGBoost predicts from fewer columns as if the values of the others were missing.
     """
-    if None not in (trained, given) and trained != given:
+    if trained is not None and given is not None and trained != given:
         columns = pluralize(trained, "column")
         raise ValueError(f"features must have {columns}, as in the training of the model, got {given}.")
 

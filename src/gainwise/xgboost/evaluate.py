@@ -12,7 +12,7 @@ import numpy as np
 import xgboost as xgb
 from xgboost.callback import TrainingCallback
 
-from .._common.validation import prefix_errors, validate_integer
+from .._common.validation import prefix_errors, validate_integer, validate_mapping
 from ..evaluation.prediction import select_columns_of, validate_column_count, warn_of_remarks
 from ..judgments import Judgments
 from ..training.logged_metrics import (
@@ -205,10 +205,12 @@ class EvaluateRanking(Logger):
 
     Raises
     ------
+    TypeError
+        If datasets are not a mapping, such as a list of `evals`.
     ValueError
-        If a metric is unknown, a dataset has no groups, or labels are not valid for the metrics. In the first round,
-        if a built-in metric has the same name or a dataset does not have the features of the model. In any round, if
-        scores are NaN.
+        If a metric is unknown, there is no dataset, a dataset has no groups, or labels are not valid for the metrics.
+        In the first round, if a built-in metric has the same name or a dataset does not have the features of the
+        model. In any round, if scores are NaN.
 
     See Also
     --------
@@ -256,6 +258,7 @@ class EvaluateRanking(Logger):
         self.logged_metrics = LoggedMetrics(metrics, convention, negative_labels, n_jobs, names)
         self.every = validate_integer("every", every, unit="rounds")
         self.missing = missing
+        validate_mapping("datasets", datasets, "a matrix or (X, y, qid)")
         self._sources: dict[str, Any] = dict(datasets)
         self._bound = {name: self._bind(name, data) for name, data in datasets.items()}
 
