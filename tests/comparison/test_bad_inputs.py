@@ -289,7 +289,7 @@ SCORES = [
     ("NaN", lambda: scores({"a": [1.0, 2.0, 3.0, math.nan]}), "model 'a'", V, "query 1"),
     ("no file", lambda: scores({"a": "no/such/file.npy"}), "model 'a'", OSError),
     ("no features", lambda: scores({"a": LinearRegression()}), "features=", V, "model 'a'"),
-    ("files without a format", lambda: scores({"a": ["x", "y", "z"]}), "model 'a, repeat 1'", V, "format"),
+    ("files without a format", lambda: scores({"a": [__file__] * 3}), "model 'a, repeat 1'", V, "format"),
     ("text among scores", lambda: scores({"a": [1.0, "y", 3.0, 4.0]}), "model 'a'", T),
     ("a number for a name", lambda: scores({1: [1.0, 2.0, 3.0, 4.0]}), "models", T, "got 1"),
     ("scores alone", lambda: scores([1.0, 2.0, 3.0, 4.0]), "models", T, "got list"),

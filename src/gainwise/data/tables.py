@@ -83,6 +83,7 @@ def read_scores(path: StrPath, *, column: str | None = None) -> NDArray[np.float
     elif suffix == ".parquet":
         values = read_parquet(path, lambda names: _select_column(path, names, column)).iloc[:, 0].to_numpy()
     else:
+        os.stat(path)  # Raises if the file does not exist.
         supported = ".npy, .npz, .csv, .tsv, .txt, .parquet"
         raise ValueError(f"{name}: unknown format {suffix!r}. Supported are {supported}.")
     if values.dtype.kind not in "iuf":
@@ -106,7 +107,7 @@ def _select_column(path: StrPath, names: list[str], column: str | None) -> str:
     if len(chosen) == 1:
         return chosen[0]
     if column is None:
-        problem = f"{len(names)} columns. Name one with column= (on the command line FILE:COLUMN)"
+        problem = f"{len(names)} columns. Name one with column= of read_scores, or as FILE:COLUMN in other calls"
     else:
         problem = f"column {column!r} occurs {len(chosen)} times" if chosen else f"no column {column!r}"
     raise ValueError(f"{os.fspath(path)}: {problem}. The columns are {list_columns(names)}.")

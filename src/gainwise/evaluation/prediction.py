@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from .._common.arrays import nearest, numbers
+from .._common.sources import parse_source
 from .._common.text import join_names, pluralize, printables
 from .._common.validation import validate_integer, validate_mapping, validate_name
 from ..data import RankingData, read_scores
@@ -94,10 +95,10 @@ def read_predictions(
 
     With `allow_incomplete`, models without scores are in the second mapping, with the reason. Otherwise they raise.
 
-    `models` maps names to scores, paths (read with `gainwise.data.read_scores`) or objects with a `predict` method, or
-    is a DataFrame with one column per model. Boosters predict from `features`, one row per document and matched by
-    index, with the rounds up to their best iteration, or with those of `iteration`. Errors contain the name of the
-    model.
+    `models` maps names to scores, paths (FILE or FILE:COLUMN, read with `gainwise.data.read_scores`) or objects with a
+    `predict` method, or is a DataFrame with one column per model. Boosters predict from `features`, one row per
+    document and matched by index, with the rounds up to their best iteration, or with those of `iteration`. Errors
+    contain the name of the model.
     """
     if hasattr(models, "columns") and not isinstance(models, Mapping):
         columns = list(map(str, models.columns))
@@ -191,7 +192,10 @@ def _read_scores(source: Any, features: Any, rounds: int | None) -> Prediction:
             f"iteration applies to boosters, but this model is {kind}. Pass iteration={{'name': rounds}} with the "
             "names of the boosters"
         )
-    return Prediction(read_scores(fspath(source)) if is_path else source)
+    if not is_path:
+        return Prediction(source)
+    path, column = parse_source(fspath(source))
+    return Prediction(read_scores(path, column=column))
 
 
 class _Booster(NamedTuple):
