@@ -490,13 +490,12 @@ def find_feature_names(model: Any) -> list[str] | None:
 
 def select_columns_of(model: Any, features: Any) -> SelectedColumns:
     """Return the columns of features that a model of any library was trained on, in its order."""
-    library, booster = find_booster(model)
-    names, number = find_feature_names(model), _count_features(model, library, booster)
+    names, number = find_feature_names(model), count_features(model)
     if names is None and number is None:
         return SelectedColumns(features)  # The model may select columns itself.
     if hasattr(features, "get_label"):
         return SelectedColumns(features)  # XGBoost compares the names of a DMatrix.
-    selected = select_columns(names, features, has_underscores=library == "lightgbm")
+    selected = select_columns(names, features, has_underscores=find_booster(model)[0] == "lightgbm")
     validate_column_count(number, count_columns(selected.features))
     return selected
 
@@ -511,8 +510,9 @@ def validate_column_count(trained: int | None, given: int | None) -> None:
         raise ValueError(f"features must have {columns}, as in the training of the model, got {given}.")
 
 
-def _count_features(model: Any, library: str, booster: Any) -> int | None:
+def count_features(model: Any) -> int | None:
     """Return the number of features that a model was trained on, or None if it is unknown."""
+    library, booster = find_booster(model)
     if booster is not None:
         return int(booster.num_feature() if library == "lightgbm" else booster.num_features())
     size = getattr(model, "n_features_in_", None)  # 0 for a continued model of CatBoost.

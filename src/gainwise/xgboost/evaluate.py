@@ -13,7 +13,7 @@ import xgboost as xgb
 from xgboost.callback import TrainingCallback
 
 from .._common.validation import prefix_errors, validate_integer, validate_mapping
-from ..evaluation.prediction import select_columns_of, validate_column_count, warn_of_remarks
+from ..evaluation.prediction import count_features, select_columns_of, validate_column_count, warn_of_remarks
 from ..judgments import Judgments
 from ..training.logged_metrics import (
     LoggedMetrics,
@@ -359,7 +359,7 @@ class EvaluateRanking(Logger):
         def sums() -> Floats:
             if data.num_row():
                 with prefix_errors(f"dataset {data_name!r}: "):
-                    validate_column_count(model.num_features(), data.num_col())
+                    validate_column_count(count_features(model), data.num_col())
             return compute_sums(partition, model.predict(data, **cut), number, f" on {data_name!r}")
 
         return compute_worker_means(sums, len(self.logged_metrics.names))
