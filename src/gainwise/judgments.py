@@ -410,8 +410,8 @@ class Judgments:
         by_row = numbers(name, self.in_row_order(name, values))
         if len(by_row) != self.documents:
             raise ValueError(
-                f"{name} has {len(by_row)} entries but the judgments have {self.documents} documents "
-                f"in {self.queries} queries. Pass one score per document in the same order."
+                f"{name} has {len(by_row)} entries but the judgments have {pluralize(self.documents, 'document')} in "
+                f"{pluralize(self.queries, 'query')}. Pass one score per document in the same order."
             )
         return by_row
 

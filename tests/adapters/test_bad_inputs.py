@@ -370,6 +370,7 @@ XGBOOST = [
     BadInput("hyphen in a name", lambda: evaluate_ranking(MATRIX, "a-b"), "'a-b'", ValueError, "'-'"),
     BadInput("its map", lambda: clash_xgb("EvaluateRanking"), "'map@5'", ValueError, "XGBoost itself logs"),
     BadInput("its map, exact", lambda: clash_xgb("full_precision"), "'map@5'", ValueError, "XGBoost itself logs"),
+    BadInput("misspelled", lambda: ours_xgb.early_stopping("mr", 3), "'mr'", ValueError, "mean 'mrr'"),
     BadInput("EvaluateRanking in cv", lambda: cv_xgb(evaluate_ranking(MATRIX)), "xgboost.cv", ValueError, "custom"),
     BadInput("pickled matrix", lambda: fit_xgb(log=again(evaluate_ranking(MATRIX))), "'valid'", ValueError, "matrix"),
     BadInput("save_best in cv", lambda: cv_xgb(CUTTING), "xgboost.cv", ValueError, "save_best"),

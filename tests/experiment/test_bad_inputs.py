@@ -273,7 +273,7 @@ def test_toml(case, tmp_path):
 
 
 MODELS = [
-    (("done", "lgb gain=liner", {}), "'lgb gain=liner'", "'lgb gain=linear'? (models:", KeyError),
+    (("done", "lgb gain=liner", {}), "'lgb gain=liner'", "'lgb gain=linear'?) (models:", KeyError),
     (("done", "xgb gain=linear", {"fold": "fold 1"}), "fold", "got 'fold 1'"),
     (("done", "xgb gain=linear", {"refit": True}), "refit(data)", "not trained on"),
     (("done", None, {"refit": True, "stop_by": 3}), "refit=True", "stop_by, repeat or"),

@@ -200,11 +200,15 @@ def twice(values: Integers) -> bool:
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Return a suggestion, `; did you mean 'x'?`, or an empty string if no known word is similar."""
+    """Return a suggestion in parentheses, or an empty string if no known word is similar.
+
+    >>> nearest("ndgc", ["ndcg", "map"]), nearest("x", ["ndcg", "map"])
+    (" (did you mean 'ndcg'?)", '')
+    """
     from difflib import get_close_matches  # Needed for errors only.
 
     close = get_close_matches(word, list(known), n=1, cutoff=0.5)
-    return f"; did you mean {close[0]!r}?" if close else ""
+    return f" (did you mean {close[0]!r}?)" if close else ""
 
 
 def to_float32(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

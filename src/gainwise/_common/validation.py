@@ -21,8 +21,8 @@ def validate_choice(argument: str, value: object, choices: Sequence[str]) -> Non
     if value not in choices:
         from .arrays import nearest
 
-        hint = nearest(str(value), choices) or "."
-        raise ValueError(f"{argument} must be one of {', '.join(map(repr, choices))}, got {value!r}{hint}")
+        hint = nearest(str(value), choices)
+        raise ValueError(f"{argument} must be one of {', '.join(map(repr, choices))}, got {value!r}{hint}.")
 
 
 def validate_integer(argument: str, value: Any, least: int = 1, unit: str = "") -> int:

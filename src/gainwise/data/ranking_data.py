@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._common.arrays import align_rows, factorize, index_of, integers, is_missing, nearest, numbers, vector
-from .._common.text import pluralize
+from .._common.text import agree, pluralize
 from .._common.validation import validate_text
 from ..judgments import Judgments
 from .tables import get_column
@@ -397,8 +397,9 @@ class RankingData:
         parts = np.split(shuffled, ends)
         empty = next((place for place, part in enumerate(parts) if not len(part)), None)
         if empty is not None or targets[0] == 0:
-            size = pluralize(queries, "query") if groups is None else f"{len(shuffled)} values of {groups!r}"
-            raise ValueError(f"{size} are too few, part {empty or 0} (fraction {fractions[empty or 0]}) would be empty")
+            size = pluralize(len(shuffled), "query" if groups is None else "value")
+            size += f"{'' if groups is None else f' of {groups!r}'} {agree(len(shuffled), 'are')} too few"
+            raise ValueError(f"{size}, part {empty or 0} (fraction {fractions[empty or 0]}) would be empty")
         return tuple(self.take_queries(np.flatnonzero(np.isin(number, part))) for part in parts)
 
     def _split_at(self, by: str, at: Any) -> tuple[RankingData, ...]:

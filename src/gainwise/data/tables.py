@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._common.arrays import nearest, validate_exact_integers
+from .._common.text import agree, pluralize
 from .text import (
     StrPath,
     at_line,
@@ -96,8 +97,9 @@ def read_scores(path: StrPath, *, column: str | None = None) -> NDArray[np.float
     with np.errstate(over="ignore", invalid="ignore"):  # Numbers beyond float64 become infinite, as in text.
         scores: NDArray[np.float64] = values.reshape(-1).astype(np.float64)
     missing = np.isnan(scores)
-    if missing.any():
-        raise ValueError(f"{name}: {missing.sum()} scores are NaN, the first in row {missing.argmax()} (from 0)")
+    if number := int(missing.sum()):
+        size = f"{pluralize(number, 'score')} {agree(number, 'are')} NaN"
+        raise ValueError(f"{name}: {size}, the first in row {missing.argmax()} (from 0)")
     return scores
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from .._common.arrays import nearest, numbers
 from .._common.sources import parse_source
-from .._common.text import join_names, pluralize, printables
+from .._common.text import agree, join_names, pluralize, printables
 from .._common.validation import validate_integer, validate_mapping, validate_name
 from ..data import RankingData, read_scores
 from ..data.ranking_data import as_matrix, is_sparse
@@ -136,7 +136,10 @@ def _predict_documents(source: Any, judgments: Judgments, features: Any, rounds:
             raise
         raise ValueError(str(error)) from error  # LightGBM and CatBoost have their own errors.
     if len(scores) != judgments.documents:
-        raise ValueError(f"it has {len(scores)} scores, but there are {judgments.documents} documents")
+        raise ValueError(
+            f"it has {pluralize(len(scores), 'score')}, but there {agree(judgments.documents, 'are')} "
+            f"{pluralize(judgments.documents, 'document')}"
+        )
     return prediction._replace(scores=scores)
 
 
@@ -427,7 +430,7 @@ def match_columns(names: Sequence[str], wanted: Sequence[str], has_underscores: 
         hint = nearest(missing[0], list(names))
         raise ValueError(
             f"features must have the columns of its training, but {join_names(printables(missing), most=5)} "
-            f"{'is' if len(missing) == 1 else 'are'} missing{hint}."
+            f"{agree(len(missing), 'are')} missing{hint}."
         )
     for name in wanted:
         if len(places[simplify(name)]) > 1:

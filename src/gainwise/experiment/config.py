@@ -100,7 +100,7 @@ def _validate_gain(gain: Any) -> Any:
     if isinstance(gain, int | float | np.number) and not isinstance(gain, bool) and 1 <= gain < math.inf:
         return CANONICAL_BASES.get(float(gain), float(gain))
     hint = nearest(str(gain), names)
-    raise ValueError(f"training_gain must be 'linear', 'exponential' or a base of at least 1, got {gain!r}{hint}")
+    raise ValueError(f"training_gain must be 'linear', 'exponential' or a base of at least 1, got {gain!r}{hint}.")
 
 
 class CandidateValues(StrictModel):
@@ -302,7 +302,7 @@ def validate_stop_by(stop_by: Any, metrics: Sequence[Metric]) -> str:
             name = str(parse_metric(stop_by))
     if name in names:
         return name
-    raise ValueError(f"stop_by must be one of {', '.join(names)}, got {str(stop_by)!r}{nearest(str(stop_by), names)}")
+    raise ValueError(f"stop_by must be one of {', '.join(names)}, got {str(stop_by)!r}{nearest(str(stop_by), names)}.")
 
 
 class Repeats(StrictModel):
@@ -386,5 +386,5 @@ class ExperimentConfig(StrictModel):
         names, baseline = [candidate.name for candidate in self.candidates], self.repeats.baseline
         if baseline is not None and baseline not in names:
             hint = nearest(baseline, names) or f" (candidates: {join_names(names)})"
-            raise ValueError(f"repeats.baseline must be a candidate, got {baseline!r}{hint}")
+            raise ValueError(f"repeats.baseline must be a candidate, got {baseline!r}{hint}.")
         return self

@@ -18,7 +18,7 @@ from xgboost.callback import TrainingCallback
 from .._common.arrays import nearest
 from .._common.validation import validate_flag
 from ..evaluation.prediction import find_trees
-from ..metrics.base import Metric
+from ..metrics.base import METRICS, Metric
 from ..training.curves import CurvesBase
 from ..training.early_stopping import EarlyStoppingBase, StoppingRun, active_runs
 from ..training.logged_metrics import create_clash_error, find_logged_name, named_call
@@ -469,9 +469,10 @@ def _find_direction(metric: Metric | str, maximize: bool | None) -> bool:
         return metric.higher_is_better
     direction = DIRECTIONS.get(metric.partition("@")[0]) if maximize is None else maximize
     if direction is None:
+        hint = nearest(metric, [*METRICS, *DIRECTIONS])
         raise ValueError(
-            f"it is not known whether a higher {metric!r} is better: pass maximize=True or maximize=False"
-            f"{nearest(metric, DIRECTIONS)} (for a custom metric of gainwise, import the module that defines it)"
+            f"it is not known whether a higher {metric!r} is better{hint}. Pass maximize=True or maximize=False. For a "
+            "custom metric of gainwise, import the module that defines it."
         )
     return direction
 
