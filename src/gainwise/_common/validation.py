@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .lazy import numpy as np
+from .text import printable
 
 NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 """The names of metrics, functions and columns that the name of a metric can contain."""
@@ -118,6 +119,24 @@ def validate_mapping(argument: str, value: Any, content: str) -> None:
     for name in value:
         if not isinstance(name, str):
             raise TypeError(f"names of {argument} must be strings, got {name!r}.")
+    validate_distinct(f"names of {argument}", list(value))
+
+
+def validate_distinct(argument: str, names: Sequence[str]) -> None:
+    """Raise `ValueError` if two names are the same when they are printed on one line.
+
+    >>> validate_distinct("models", ["A", "A "])
+    Traceback (most recent call last):
+    ValueError: models must be distinct when printed, got 'A' and 'A ' at 0 and 1. Rename one of them.
+    """
+    places: dict[str, int] = {}
+    for place, name in enumerate(names):
+        first = places.setdefault(printable(name).strip(), place)
+        if first != place:
+            raise ValueError(
+                f"{argument} must be distinct when printed, got {names[first]!r} and {name!r} at {first} and {place}. "
+                "Rename one of them."
+            )
 
 
 def validate_column(argument: str, name: Any) -> str:

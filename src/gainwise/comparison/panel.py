@@ -15,6 +15,7 @@ from .._common.text import natural_order, pluralize
 from .._common.typing import Floats, Ids, Integers
 from .._common.validation import (
     validate_choice,
+    validate_distinct,
     validate_integer,
     validate_number,
     validate_text,
@@ -223,8 +224,7 @@ def validate_model_names(models: Sequence[str], columns: int) -> tuple[str, ...]
     for place, name in enumerate(models):
         if not isinstance(name, str):
             raise TypeError(f"models[{place}] must be a string, got {name!r} of type {type(name).__name__}.")
-        if name in models[:place]:
-            raise ValueError(f"models must be distinct, got {name!r} at {models.index(name)} and {place}.")
+    validate_distinct("models", models)
     return tuple(validate_text(f"models[{place}]", str(name)) for place, name in enumerate(models))
 
 

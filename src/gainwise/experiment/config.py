@@ -29,7 +29,7 @@ from pydantic import (
 
 from .._common.arrays import nearest
 from .._common.text import join_names
-from .._common.validation import validate_name
+from .._common.validation import validate_distinct, validate_name
 from ..comparison.compare import DEFAULT_METRICS
 from ..comparison.panel import validate_primary, validate_seed
 from ..metrics.base import Metric
@@ -252,16 +252,14 @@ def validate_candidates(candidates: Iterable[Any]) -> tuple[Candidate, ...]:
     """Return the candidates if there is at least one and their names are distinct, or raise."""
     if isinstance(candidates, Candidate) or not isinstance(candidates, Iterable):
         raise TypeError(f"candidates must be a list of Candidate, got {type(candidates).__name__}")
-    by_name: dict[str, Candidate] = {}
+    candidates = tuple(candidates)
     for place, candidate in enumerate(candidates):
         if not isinstance(candidate, Candidate):
             raise TypeError(f"candidates[{place}] must be a Candidate, got {type(candidate).__name__}")
-        if candidate.name in by_name:
-            raise ValueError(f"candidates[{place}] must have a unique name, got {candidate.name!r} twice")
-        by_name[candidate.name] = candidate
-    if not by_name:
+    if not candidates:
         raise ValueError("candidates is empty. Pass at least one, for example Candidate('lambdarank', 'lightgbm').")
-    return tuple(by_name.values())
+    validate_distinct("names of candidates", [candidate.name for candidate in candidates])
+    return candidates
 
 
 def _to_json_value(place: str, value: Any) -> Any:
