@@ -255,6 +255,8 @@ SCORES = [
     scores("s.csv", "1\n\n2\n", ", line 2: ", "line is empty"),
     scores("s.csv", "1\nnan\n", ", line 2: ", "got 'nan'"),
     scores("s.csv", "1,2\n3,4\n", ", line 1: ", "no header"),
+    scores("s.csv", "0,1\n0.5,0.25\n", ", line 1: ", "but numbers", "1"),
+    scores("s.txt", "7\n0.5\n", ", line 1: ", "but numbers", "7"),
     scores("s.csv", 'text,s\n"a\nb",1\nc,x\n', ", line 4: ", "'x'", "s"),
     scores("s.csv", "a,a\n3,4\n", ": ", "2 times", "a"),
     scores("s.txt", "a" * 200_000 + "\n1\nb\n", ", line 3: ", "'b'"),

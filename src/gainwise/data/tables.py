@@ -137,7 +137,9 @@ def _read_text(path: StrPath, separator: str | None, column: str | None) -> NDAr
     if not first:
         raise ValueError(f"{os.fspath(path)}: the file has no scores")
     position, scores = 0, []
-    header = column is not None or not all(is_number(cell.encode()) for cell in first)
+    header = not all(is_number(cell.encode()) for cell in first)
+    if column is not None and not header:
+        raise at_line(path, line, f"columns have no names, but numbers: {shown(', '.join(first))}. Add a header.")
     if header:
         position = first.index(_select_column(path, first, column))
     elif len(first) > 1:
@@ -243,9 +245,12 @@ def _validate_header(names: list[str], separator: str) -> None:
         if other is not None:
             spelled = {"\t": "tabs", ",": "commas"}
             expected = f"{spelled[separator]} ({'.csv' if separator == ',' else '.tsv'})"
+            fix = f"Convert it, as pandas.read_csv(path, sep={other!r}).to_csv(new_path, index=False) does."
+            if other in spelled:
+                fix = f"Rename it to {'.csv' if other == ',' else '.tsv'}."
             raise ValueError(
                 f"columns must be separated by {expected}, got the header {names[0][:80]!r}, which contains "
-                f"{spelled.get(other, repr(other))}. Convert the file, or rename it."
+                f"{spelled.get(other, repr(other))}. {fix}"
             )
     blank = next((place for place, name in enumerate(names, 1) if not name.strip()), None)
     if blank is not None:
