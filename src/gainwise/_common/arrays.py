@@ -20,7 +20,7 @@ EXACT = 2**53
 
 
 def vector(name: str, values: Any) -> np.ndarray[Any, Any]:
-    """Return `values` (array, list, Series of pandas, polars or pyarrow) as a 1-D array, or raise `ValueError`.
+    """Return `values` (array, list, Series of pandas, polars or pyarrow) as a 1-D array, or raise.
 
     Masked entries of masked arrays become None.
     """
@@ -40,6 +40,8 @@ def vector(name: str, values: Any) -> np.ndarray[Any, Any]:
     if isinstance(values, np.ma.MaskedArray) and values.mask.any():
         array = array.astype(object)
         array[values.mask] = None
+    if array.ndim == 0 and not isinstance(values, np.ndarray):
+        raise TypeError(f"{name} must be a list, an array or a Series, got {type(values).__name__}.")
     if array.ndim != 1:
         is_column = array.ndim == 2 and 1 in array.shape
         hint = f" Pass {name}.ravel() if each entry is one document." if is_column else ""
