@@ -405,6 +405,23 @@ class Judgments:
         """
         return values if type(values) is np.ndarray else align_rows(self.index, name, values)
 
+    def align_features(self, X: Any, **others: Any) -> Any:  # noqa: N803  # the name in scikit-learn
+        """Return features by input row. Pandas objects are aligned to the index of labels or qid.
+
+        `others` are y, qid and further arguments with these rows. A `ValueError` is raised if X, y or qid have
+        different orders and an argument is an array, because it may be in any of these orders.
+        """
+        aligned, rows = self.in_row_order("X", X), {"X": X, **others}
+        indexes = [index_of(rows.get(name)) for name in ("X", "y", "qid")]
+        if any(index is not None and not index.equals(self.index) for index in indexes if self.index is not None):
+            for name, values in rows.items():
+                if not isinstance(values, Mapping | None) and index_of(values) is None:
+                    raise ValueError(
+                        f"{name} must have an index, because X, y and qid are in different orders. Pass a Series or a "
+                        "DataFrame, or arrange all in one order."
+                    )
+        return aligned
+
     def one_per_document(self, name: str, values: Any) -> np.ndarray[Any, Any]:
         """Return one number per input row, float32 or float64, aligned as by `in_row_order`, or raise."""
         by_row = numbers(name, self.in_row_order(name, values))

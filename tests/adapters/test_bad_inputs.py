@@ -45,6 +45,9 @@ NAN_LABELS = np.where(np.arange(ROWS) == 3, np.nan, PART.labels)
 FRAME = pd.DataFrame(X).add_prefix("f").assign(qid=PART.qid)
 OTHER_ROWS = pd.DataFrame(X), pd.Series(Y, index=np.arange(ROWS) + 1)
 """Features and labels whose indexes differ."""
+INDEXED_QID = pd.Series(PART.qid)
+MIXED = {"X": pd.DataFrame(X), "y": pd.Series(Y).iloc[::-1]}
+"""Features and labels with one index in different orders."""
 NARROW = {"eval_X": X[:, 1:], "eval_y": Y, "eval_qid": PART.qid}
 OTHER_WIDTHS = {
     columns: PART._replace(features=np.resize(PART.features, (ROWS, columns)))
@@ -370,6 +373,7 @@ XGBOOST = [
     BadInput("hyphen in a name", lambda: evaluate_ranking(MATRIX, "a-b"), "'a-b'", ValueError, "'-'"),
     BadInput("its map", lambda: clash_xgb("EvaluateRanking"), "'map@5'", ValueError, "XGBoost itself logs"),
     BadInput("its map, exact", lambda: clash_xgb("full_precision"), "'map@5'", ValueError, "XGBoost itself logs"),
+    BadInput("qid order", lambda: evaluate_ranking((*MIXED.values(), PART.qid)), "'valid'", ValueError, "qid must"),
     BadInput("misspelled", lambda: ours_xgb.early_stopping("mr", 3), "'mr'", ValueError, "mean 'mrr'"),
     BadInput("EvaluateRanking in cv", lambda: cv_xgb(evaluate_ranking(MATRIX)), "xgboost.cv", ValueError, "custom"),
     BadInput("pickled matrix", lambda: fit_xgb(log=again(evaluate_ranking(MATRIX))), "'valid'", ValueError, "matrix"),
@@ -415,6 +419,18 @@ SKLEARN = [
     BadInput("short X", lambda: fit_grouped(X=PART.features[:-1]), "X has", ValueError, f"{ROWS - 1} rows"),
     BadInput("short init_score", lambda: fit_grouped(init_score=[0.0]), "init_score", ValueError, "1 rows"),
     BadInput("short weights", lambda: fit_grouped(sample_weight=[1.0, 2.0]), "weight", ValueError, "2 entries"),
+    BadInput("qid in which order", lambda: fit_grouped(**MIXED), "qid must", ValueError, "have an index"),
+    BadInput(
+        "init_score in which order",
+        lambda: fit_grouped(**MIXED | {"qid": INDEXED_QID, "init_score": np.zeros(ROWS)}),
+        "init_score must",
+        ValueError,
+        "have an index",
+    ),
+    BadInput("X in which order", lambda: fit_grouped(y=MIXED["y"], qid=INDEXED_QID), "X must", ValueError, "an index"),
+    BadInput(
+        "scored qid", lambda: scorer("mrr")(MODEL, *MIXED.values(), qid=PART.qid), "qid must", ValueError, "index"
+    ),
     BadInput("narrow eval_X", lambda: fit_grouped(**NARROW), "set 0", ValueError, f"have {X.shape[1]} columns"),
     BadInput("no eval_qid", lambda: fit_grouped(eval_X=X, eval_y=Y), "eval_qid", ValueError, "missing"),
     BadInput("no eval_y", lambda: fit_grouped(eval_X=X), "eval_y", ValueError, "belong together"),

@@ -98,7 +98,8 @@ class GroupedLGBMRanker(lgb.LGBMRanker):
         X : array-like, sparse matrix or DataFrame, shape (documents, features)
             The features. A frame may have the queries as a column `qid`.
         y : array-like, shape (documents,)
-            Labels. If they are a pandas Series, other arrays with an index are matched by it.
+            Labels. If they are a pandas Series, other arguments with an index are matched by it. If the orders of X, y
+            and qid differ, all arguments must have an index.
         sample_weight : array-like, shape (documents,) or (queries,), or mapping, optional
             One weight per row, or one per query: in the order of their first rows, or by query id in a mapping or a
             Series. Each row of a query has its weight.
@@ -211,7 +212,12 @@ def _group(
     if weights is not None:
         is_by_query = len(weights) == judgments.queries
         weights = np.repeat(weights, judgments.sizes) if is_by_query else judgments.by_query(weights)
-    features = judgments.in_row_order("X", drop_queries(features))
+    try:
+        features = judgments.align_features(
+            drop_queries(features), y=labels, qid=queries, sample_weight=weight, init_score=init_score
+        )
+    except ValueError as error:
+        raise ValueError(f"{error}{name}") from None
     order = judgments.by_query(np.arange(judgments.documents))
     rows = len(features) if not hasattr(features, "shape") else features.shape[0]
     for argument, length in (("X", rows), ("init_score", None if init_score is None else len(init_score))):

@@ -297,7 +297,9 @@ class EvaluateRanking(Logger):
                 if isinstance(features, xgb.DMatrix):
                     return _Evaluated(features, partition)
                 if partition.evaluator is not None:
-                    features = partition.evaluator.judgments.in_row_order("X", features)
+                    own = labels if isinstance(labels, Judgments) else partition.evaluator.judgments
+                    others = {} if own is labels else {"y": labels, "qid": qid, "weight": queries["weight"]}
+                    features = own.align_features(features, **others)
                 if model is not None:
                     features, remarks = select_columns_of(model, features)
                     warn_of_remarks(f"Dataset {name!r}: the model", remarks)
