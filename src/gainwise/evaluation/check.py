@@ -305,8 +305,9 @@ def _check_queries(part: Part) -> Iterator[Finding]:
     observed = int(is_sorted.sum())
     if 2 * observed > mixed and _is_improbable(observed, expected):
         text = (
-            f"rows are sorted by label in {observed:,} of {mixed:,} queries with different labels. Metrics that keep "
-            "the input order in ties, as in LightGBM and XGBoost, then reward constant scores. Shuffle rows in queries."
+            f"rows are sorted by label in {observed:,} of {pluralize(mixed, 'query')} with different labels. Metrics "
+            "that keep the input order in ties, as in LightGBM and XGBoost, then reward constant scores. Shuffle rows "
+            "in queries."
         )
         yield _report("sorted labels", "warning", part, text, part.find_rows(is_sorted))
     order = np.argsort(part.queries, kind="stable")
