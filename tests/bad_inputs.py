@@ -15,6 +15,7 @@ The words identify the check that failed. They are not the whole sentence, so te
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
@@ -43,6 +44,7 @@ class BadInput(NamedTuple):
         assert self.argument in message
         assert self.words in message
         assert "\n" not in message.strip()
+        assert not re.search(r"[?;,]\.", message)  # A hint ends within its sentence.
         return message
 
 

@@ -67,6 +67,10 @@ VALUES += [
     ("letters, digits", "'a b'", {"group": [5], "columns": {"a b": [0] * 5}}),
 ]
 TYPES = [
+    ("got generator", "labels", {"labels": (label for label in [1, 0]), "group": [2]}),
+    ("got dict", "labels", {"labels": {"a": 1}, "group": [1]}),
+    ("got set", "group", {"group": {5}}),
+    ("got NoneType", "labels", {"labels": None, "group": [5]}),
     ("numbers", "columns['a']", {"group": [5], "columns": {"a": list("abcde")}}),
     ("got list", "columns", {"group": [5], "columns": [1, 2]}),
     ("got 3", "column", {"group": [5], "columns": {3: [0] * 5}}),

@@ -84,6 +84,8 @@ class Judgments:
     ----------
     columns : dict of str to ndarray of float64, shape (documents,)
         The `columns` argument, in input order.
+    index : pandas.Index, or None
+        The index of the labels, or of `qid` if the labels have none.
     judged : ndarray of bool, shape (documents,), or None
         Mask of judged documents, or None if all documents are judged.
     sizes : ndarray of int64, shape (queries,)
@@ -140,7 +142,7 @@ class Judgments:
         columns: Mapping[str, Numbers] | None = None,
     ) -> None:
         validate_choice("negative_labels", negative_labels, get_args(NegativeLabels))
-        self._index = next((index for index in map(index_of, (labels, qid)) if index is not None), None)
+        self.index = next((index for index in map(index_of, (labels, qid)) if index is not None), None)
         values = numbers("labels", labels)
         if len(values) == 0:
             raise ValueError("labels must have at least one document, got an empty array.")
@@ -340,7 +342,7 @@ class Judgments:
         condensed.sizes = np.bincount(self._query_of_document()[mask], minlength=self.queries)
         condensed.titles = None if self.titles is None else self.by_query(self.titles)[mask]
         condensed.document_ids = self.documents_at(mask)
-        condensed.judged = condensed._rows = condensed._document_weights = condensed._index = None
+        condensed.judged = condensed._rows = condensed._document_weights = condensed.index = None
         codes = self._flat_codes[mask]
         distinct = np.unique(codes)
         condensed.levels = self.levels[distinct]
@@ -401,21 +403,38 @@ class Judgments:
 
         A `ValueError` with `name` is raised if the indexes do not match.
         """
-        return values if type(values) is np.ndarray else align_rows(self._index, name, values)
+        return values if type(values) is np.ndarray else align_rows(self.index, name, values)
+
+    def align_features(self, X: Any, **others: Any) -> Any:  # noqa: N803  # the name in scikit-learn
+        """Return features by input row. Pandas objects are aligned to the index of labels or qid.
+
+        `others` are y, qid and further arguments with these rows. A `ValueError` is raised if X, y or qid have
+        different orders and an argument is an array, because it may be in any of these orders.
+        """
+        aligned, rows = self.in_row_order("X", X), {"X": X, **others}
+        indexes = [index_of(rows.get(name)) for name in ("X", "y", "qid")]
+        if any(index is not None and not index.equals(self.index) for index in indexes if self.index is not None):
+            for name, values in rows.items():
+                if not isinstance(values, Mapping | None) and index_of(values) is None:
+                    raise ValueError(
+                        f"{name} must have an index, because X, y and qid are in different orders. Pass a Series or a "
+                        "DataFrame, or arrange all in one order."
+                    )
+        return aligned
 
     def one_per_document(self, name: str, values: Any) -> np.ndarray[Any, Any]:
         """Return one number per input row, float32 or float64, aligned as by `in_row_order`, or raise."""
         by_row = numbers(name, self.in_row_order(name, values))
         if len(by_row) != self.documents:
             raise ValueError(
-                f"{name} has {len(by_row)} entries but the judgments have {self.documents} documents "
-                f"in {self.queries} queries. Pass one score per document in the same order."
+                f"{name} has {len(by_row)} entries but the judgments have {pluralize(self.documents, 'document')} in "
+                f"{pluralize(self.queries, 'query')}. Pass one score per document in the same order."
             )
         return by_row
 
     def read_weights(self, weight: Any, query_ids: Any, *, numbered: bool = False) -> Floats:
         """Return one weight per query in the order of `query_ids`, or one per document in the order of the rows."""
-        ordered = align_weights(weight, query_ids, self.documents, self._index, numbered=numbered)
+        ordered = align_weights(weight, query_ids, self.documents, self.index, numbered=numbered)
         weights = numbers("weight", ordered).astype(np.float64)
         if len(weights) not in (self.queries, self.documents):
             raise ValueError(

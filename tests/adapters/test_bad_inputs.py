@@ -43,6 +43,14 @@ NAN_LABELS = np.where(np.arange(ROWS) == 3, np.nan, PART.labels)
 FRAME = pd.DataFrame(X).add_prefix("f").assign(qid=PART.qid)
 OTHER_ROWS = pd.DataFrame(X), pd.Series(Y, index=np.arange(ROWS) + 1)
 """Features and labels whose indexes differ."""
+INDEXED_QID = pd.Series(PART.qid)
+MIXED = {"X": pd.DataFrame(X), "y": pd.Series(Y).iloc[::-1]}
+"""Features and labels with one index in different orders."""
+NARROW = {"eval_X": X[:, 1:], "eval_y": Y, "eval_qid": PART.qid}
+OTHER_WIDTHS = {
+    columns: PART._replace(features=np.resize(PART.features, (ROWS, columns)))
+    for columns in (X.shape[1] - 1, X.shape[1] + 1)
+}
 MODEL = FixedModel(PART.labels)
 MATRIX, POOL = xgb_matrix(PART), catboost_pool(PART)
 UNJUDGED, ONE_QUERY = catboost.Pool(X, group_id=PART.qid), catboost_pool(PART._replace(group=[ROWS]))
@@ -332,9 +340,39 @@ XGBOOST = [
     BadInput("weights of 0", lambda: evaluate_ranking(xgb_arrays(WORTHLESS)), "'valid'", ValueError, "every query"),
     BadInput("an array", lambda: evaluate_ranking(PART.features), "'valid'", TypeError, "got ndarray"),
     BadInput("other rows", lambda: evaluate_ranking((*OTHER_ROWS, PART.qid)), "'valid'", ValueError, "row 196"),
+    *(
+        BadInput(
+            f"{columns} columns, {form}",
+            lambda d=data: fit_xgb(evaluate_ranking(d)),
+            "dataset 'valid'",
+            ValueError,
+            words,
+        )
+        for columns, other in OTHER_WIDTHS.items()
+        for words in [f"got {columns}."]
+        for form, data in (
+            ("matrix", xgb_matrix(other)),
+            ("matrix without labels", (xgb.DMatrix(other.features), other.labels, other.qid)),
+            ("array", (other.features, other.labels, other.qid)),
+            ("frame", (pd.DataFrame(other.features), other.labels, other.qid)),
+        )
+    ),
+    *(
+        BadInput(f"datasets {words}", lambda d=datasets: EvaluateRanking(d, "mrr"), "datasets", error, words)
+        for datasets, error, words in (
+            ([(MATRIX, "valid")], TypeError, "got list"),
+            (MATRIX, TypeError, "got DMatrix"),
+            (None, TypeError, "got NoneType"),
+            (xgb_arrays(PART), TypeError, "got tuple"),
+            ({}, ValueError, "got none"),
+            ({1: MATRIX}, TypeError, "got 1"),
+        )
+    ),
     BadInput("hyphen in a name", lambda: evaluate_ranking(MATRIX, "a-b"), "'a-b'", ValueError, "'-'"),
     BadInput("its map", lambda: clash_xgb("EvaluateRanking"), "'map@5'", ValueError, "XGBoost itself logs"),
     BadInput("its map, exact", lambda: clash_xgb("full_precision"), "'map@5'", ValueError, "XGBoost itself logs"),
+    BadInput("qid order", lambda: evaluate_ranking((*MIXED.values(), PART.qid)), "'valid'", ValueError, "qid must"),
+    BadInput("misspelled", lambda: ours_xgb.early_stopping("mr", 3), "'mr'", ValueError, "mean 'mrr'"),
     BadInput("EvaluateRanking in cv", lambda: cv_xgb(evaluate_ranking(MATRIX)), "xgboost.cv", ValueError, "custom"),
     BadInput("pickled matrix", lambda: fit_xgb(log=again(evaluate_ranking(MATRIX))), "'valid'", ValueError, "matrix"),
     BadInput("save_best in cv", lambda: cv_xgb(CUTTING), "xgboost.cv", ValueError, "save_best"),
@@ -379,6 +417,19 @@ SKLEARN = [
     BadInput("short X", lambda: fit_grouped(X=PART.features[:-1]), "X has", ValueError, f"{ROWS - 1} rows"),
     BadInput("short init_score", lambda: fit_grouped(init_score=[0.0]), "init_score", ValueError, "1 rows"),
     BadInput("short weights", lambda: fit_grouped(sample_weight=[1.0, 2.0]), "weight", ValueError, "2 entries"),
+    BadInput("qid in which order", lambda: fit_grouped(**MIXED), "qid must", ValueError, "have an index"),
+    BadInput(
+        "init_score in which order",
+        lambda: fit_grouped(**MIXED | {"qid": INDEXED_QID, "init_score": np.zeros(ROWS)}),
+        "init_score must",
+        ValueError,
+        "have an index",
+    ),
+    BadInput("X in which order", lambda: fit_grouped(y=MIXED["y"], qid=INDEXED_QID), "X must", ValueError, "an index"),
+    BadInput(
+        "scored qid", lambda: scorer("mrr")(MODEL, *MIXED.values(), qid=PART.qid), "qid must", ValueError, "index"
+    ),
+    BadInput("narrow eval_X", lambda: fit_grouped(**NARROW), "set 0", ValueError, f"have {X.shape[1]} columns"),
     BadInput("no eval_qid", lambda: fit_grouped(eval_X=X, eval_y=Y), "eval_qid", ValueError, "missing"),
     BadInput("no eval_y", lambda: fit_grouped(eval_X=X), "eval_y", ValueError, "belong together"),
     BadInput("both", lambda: fit_grouped(eval_set=[PAIR], eval_X=X, eval_y=Y), "eval_set=", ValueError, "not both"),

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from tests.cli.shell import json_of, output_of
@@ -42,16 +43,32 @@ def test_a_model_from_standard_input_has_a_name(files):
     assert json_of("compare --data data.txt old.npy -", stdin=b"1\n" * len(files.data.labels))["models"][1] == "stdin"
 
 
-@pytest.mark.posix
-@pytest.mark.parametrize("call", ["compare --table two.csv", "metrics --json", "--help"])
-def test_a_closed_pipe_ends_the_program_quietly(files, call):
+def run_into_closed_pipe(call):
+    """Run the program in a process whose standard output nothing reads, and return its exit code and errors."""
     reading, writing = os.pipe()
     os.close(reading)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     program = [sys.executable, "-P", "-m", "gainwise", *call.split()]  # -P, because the folder contains a json.py
     done = subprocess.run(program, stdout=writing, stderr=subprocess.PIPE, env=environment, check=False)
     os.close(writing)
-    assert (done.returncode, done.stderr) == (-signal.SIGPIPE, b"")
+    return done.returncode, done.stderr
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize("call", ["compare --table two.csv", "metrics --json", "--help"])
+def test_a_closed_pipe_ends_the_program_quietly(files, call):
+    assert run_into_closed_pipe(call) == (-signal.SIGPIPE, b"")
+
+
+@pytest.mark.posix
+def test_files_are_written_before_the_output(files):
+    assert run_into_closed_pipe("compare --table two.csv --html page.html --per-query q.csv") == (-signal.SIGPIPE, b"")
+    assert Path("page.html").read_text().rstrip().endswith("</html>")
+    assert len(Path("page.json").read_text()) > 0
+    assert len(Path("q.csv").read_text().splitlines()) > 1
+    gate = "gate --table two.csv --baseline old --candidate better --json gate.json"
+    assert run_into_closed_pipe(gate) == (-signal.SIGPIPE, b"")
+    assert "decision" in Path("gate.json").read_text()
 
 
 @pytest.mark.parametrize("name", ["values.csv", "values.csv.gz"])

@@ -79,7 +79,8 @@ def test_labels_0_and_1_and_many_distinct_labels():
     rng = np.random.default_rng(4)
     binary = gw.disagreement_bound(gw.Judgments(rng.integers(0, 2, 50), group=[10] * 5))
     assert (binary.two_rankings, binary.possible, binary.same_number) == (pytest.approx(0, abs=1e-12), 0, True)
-    assert "the same number" in str(binary)
+    assert str(binary).endswith("are the same number for every ranking. There are 5 queries.")
+    assert str(gw.disagreement_bound(gw.Judgments([1, 0], group=[2]))).endswith("There is 1 query.")
     labels = np.concatenate([np.linspace(0, 4, 100), rng.integers(0, 5, 6)])  # more labels than documents in a query
     many = gw.disagreement_bound(gw.Judgments(labels, group=[2] * 50 + [6]))
     alone = gw.disagreement_bound(gw.Judgments(labels[100:], group=[6]))

@@ -62,12 +62,13 @@ def test_tied_winners_are_named_for_the_metric_they_tie_under():
     assert (lowest.models, "lowest mean x" in lowest.message) == (("b", "c"), True)
 
 
-@pytest.mark.parametrize("models", [2, 3, 4])
+@pytest.mark.parametrize("models", [2, 3, 4, 60])
 def test_pairs_that_never_differ(models):
     same = np.repeat(distinct(40, 1), models, axis=1)
     flag = flags_of(same, same)["identical models"]
     assert flag.models == tuple(f"model {number}" for number in range(1, models + 1))
     assert flag.pairs == tuple((a, b) for at, a in enumerate(flag.models) for b in flag.models[at + 1 :])
+    assert ("1,770 of 1,770 pairs" in flag.message) == (models == 60)
     assert "7.2 %" in flag.message  # 0.928 ** 40 = 0.05
     assert ("model 1 and model 2" in flag.message) == (models < 4)
     assert ("6 of 6" in flag.message) == (models == 4)

@@ -89,20 +89,21 @@ class TestTables:
             gw.compare_table(frame, ["old", "new"], weight="weight", allow_incomplete=True)
 
     @pytest.mark.parametrize(
-        ("suffix", "separator", "words"),
+        ("suffix", "separator", "words", "fix"),
         [
-            ("csv", ";", "must be separated by commas (.csv)"),
-            ("csv", "\t", "which contains tabs"),
-            ("tsv", ",", "which contains commas"),
-            ("csv", "|", "which contains '|'"),
+            ("csv", ";", "must be separated by commas (.csv)", "pandas.read_csv(path, sep=';')"),
+            ("csv", "\t", "which contains tabs", "Rename it to .tsv."),
+            ("tsv", ",", "which contains commas", "Rename it to .csv."),
+            ("csv", "|", "which contains '|'", "pandas.read_csv(path, sep='|')"),
         ],
     )
-    def test_another_separator_is_named(self, frame, tmp_path, suffix, separator, words):
+    def test_another_separator_is_named(self, frame, tmp_path, suffix, separator, words, fix):
         path = tmp_path / f"table.{suffix}"
         frame.to_csv(path, index=False, sep=separator)
         with pytest.raises(ValueError, match="columns must be separated") as caught:
             gw.compare_table(path, ["old", "new"])
         assert words in str(caught.value)
+        assert fix in str(caught.value)
 
     @pytest.mark.parametrize("name", ["", "  "])
     def test_an_empty_header_is_an_error(self, frame, tmp_path, name):

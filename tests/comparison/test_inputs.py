@@ -1,6 +1,7 @@
 """Values, weights and labels of queries in all containers and files are read exactly and matched to queries."""
 
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -102,6 +103,20 @@ def test_segments_of_documents_whose_rows_are_numbered_as_queries_are(index):
 def test_clusters_that_differ_stay_apart(clusters, count):
     values = RNG.random((60, 2))
     assert verdict_of(values, values, clusters=clusters * 20, draws=200).clusters == count
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_a_path_may_name_a_column(tmp_path, kind):
+    frame = pd.DataFrame({"a": [0.2, 0.1, 0.3], "b": [0.3, 0.2, 0.1]})
+    frame.to_csv(tmp_path / "s.csv", index=False)
+    judgments = gw.Judgments([0, 1, 2], group=[3])
+    models = {"path": kind(f"{tmp_path / 's.csv'}:b"), "array": frame["b"]}
+    values = gw.compare(models, judgments, ["mrr"]).frame()["mrr"]
+    assert values.tolist() == [1 / 2, 1 / 2]  # The document of label 1 is the second by column b.
+    with pytest.raises(ValueError, match=r"model 'a': .*2 columns.*FILE:COLUMN"):
+        gw.compare({"a": tmp_path / "s.csv"}, judgments)
+    with pytest.raises(OSError, match="No such file"):
+        gw.compare({"a": f"{tmp_path / 'gone.csv'}:b"}, judgments)
 
 
 def test_a_query_without_documents_has_a_ranking_without_rows():

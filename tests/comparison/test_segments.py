@@ -66,6 +66,10 @@ class TestSegments:
         assert found["parity", "1"].queries == 356
         assert sum(part.share for part in found.parts) == pytest.approx(2)
 
+    def test_a_single_segment(self):
+        assert " The segment has 95 % confidence." in compared(segments={"kind": ["a"] * len(KINDS)}).segments.text
+        assert "All 3 segments together have 95 %" in compared(segments={"kind": KINDS}).segments.text
+
     def test_too_few_queries_are_reported_and_never_decided(self):
         values = values_of()
         for table in values.values():

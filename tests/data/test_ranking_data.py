@@ -260,6 +260,59 @@ def test_rows_are_matched_by_the_index_of_the_labels():
     assert data.feature_names == expected.feature_names == ("bm25", "age")
 
 
+FRAME = pd.DataFrame(
+    {"query": ["b", "a", "b", "c", "a"], "label": [0, 1, 2, 1, 3], "x": [0.4, 0.1, 0.9, 0.2, 0.6]},
+    index=[40, 10, 30, 50, 20],
+)
+
+
+def read_frame(frame=FRAME):
+    return from_frame(frame, label="label", query="query", features=["x"])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda data: data,
+        lambda data: data.contiguous(),
+        lambda data: data.take_queries([2, 0, 1]),
+        lambda data: data.split_queries(0.67, 0.33, seed=1)[0],
+        lambda data: RankingData.concatenate(data.split_queries(0.67, 0.33, seed=1)),
+        lambda data: replace(data, feature_names=("bm25",)),
+        lambda data: RankingData(FRAME[["x"]], FRAME["label"].to_numpy(), qid=FRAME["query"]).contiguous(),
+    ],
+    ids=["unchanged", "contiguous", "taken", "split", "concatenated", "replaced", "index of qid"],
+)
+def test_a_column_of_the_frame_matches_by_index(change):
+    """The scores equal the labels, so each query has the best order only if every score belongs to its row."""
+    data = change(read_frame())
+    assert data.feature_frame().iloc[:, 0].equals(FRAME["x"].loc[data.index].rename(data.feature_names[0]))
+    assert FRAME["label"].loc[data.index].tolist() == data.labels.tolist()
+    scores = FRAME["label"].sort_index().loc[lambda column: column.index.isin(data.index)]
+    judgments = data.judgments()
+    assert gw.evaluate("ndcg_exp", judgments, scores).per_query.tolist() == [[1.0]] * judgments.queries
+
+
+def test_predictions_from_ranking_data_in_another_order():
+    class Model:
+        def predict(self, features):
+            return features["x"].to_numpy()
+
+    models = {"model": Model(), "column": FRAME["x"]}
+    judgments = gw.Judgments(FRAME["label"], qid=FRAME["query"])
+    for data in (read_frame().contiguous(), read_frame(FRAME.sort_index())):
+        values = gw.compare(models, judgments, features=data).frame()
+        pd.testing.assert_frame_equal(values.xs("model", level="model"), values.xs("column", level="model"))
+
+
+def test_joined_rows_without_an_index_match_no_series():
+    arrays = RankingData(FRAME[["x"]].to_numpy(), FRAME["label"].to_numpy(), qid=FRAME["query"].to_numpy())
+    joined = RankingData.concatenate([replace(read_frame(), feature_names=None), arrays])
+    assert joined.index.tolist() == [*FRAME.index, *[None] * 5]
+    with pytest.raises(ValueError, match="scores does not match the labels"):
+        gw.evaluate("mrr", joined.judgments(), pd.concat([FRAME["x"], FRAME["x"]]))
+
+
 class TestFrames:
     @pytest.fixture
     def frame(self):
@@ -319,7 +372,7 @@ class TestFrames:
         assert data.categories == {"shop": ("b", "c", "a")}
         np.testing.assert_array_equal(data.features[:, 3], [0, NAN, 2])
         features = self.read(shops, features=["shop", "bm25"]).feature_frame()
-        pd.testing.assert_frame_equal(features, shops[["shop", "bm25"]].reset_index(drop=True), check_categorical=True)
+        pd.testing.assert_frame_equal(features, shops[["shop", "bm25"]], check_categorical=True)
 
     @pytest.mark.parametrize(
         "convert", [pl.from_pandas, lambda frame: pa.Table.from_pandas(frame, preserve_index=False)]

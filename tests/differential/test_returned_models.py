@@ -88,6 +88,7 @@ def test_lightgbm(seed, tmp_path):
 
 
 @seeds
+@pytest.mark.filterwarnings("ignore:XGBoost's own early stopping")
 def test_xgboost(seed):
     pick, shuffle = make_pick(seed)
     driver = pick(XGBoostTrain(), XGBRanker(), XGBoostCustomMetric(), XGBoostFullPrecision())

@@ -57,6 +57,11 @@ CASES = [
     *(scores(np.zeros(count), f"{count} entries") for count in (0, 4, 6)),
     *(scores(np.zeros(shape), "scores.ravel()") for shape in ((5, 1), (1, 5))),
     scores(np.zeros((5, 2)), "scores[:, 1]"),
+    scores((value for value in range(5)), "got generator", TypeError),
+    scores({"a": 1}, "got dict", TypeError),
+    scores({1, 2, 3, 4, 5}, "got set", TypeError),
+    scores(None, "got NoneType", TypeError),
+    scores(np.array(1.0), "got shape ()"),
     scores(np.zeros((5, 3)), "(5, 3)."),
     *(scores(values, "must be numbers", TypeError) for values in ([*"abcde"], [1j] * 5, [1, 2, 3, 4, "x"], [{}] * 5)),
     *(

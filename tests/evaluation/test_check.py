@@ -63,9 +63,11 @@ PLANTED = [
     ("duplicate documents", with_documents(), "warning", {}),
     ("contradictory rows", repeat_row(DATA.labels[0] + 1), "warning", {}),
     ("scattered rows", sort_rows(DATA, np.random.default_rng(0).random(ROWS)), "info", BOTH | {"catboost": "info"}),
-    ("gains", change(labels=2**DATA.labels * 10 - 10 * (DATA.labels == 0)), None, {}),
+    ("gains", change(labels=DATA.labels * 7), None, {}),
+    ("gains", change(labels=DATA.labels * 8), "warning", {}),
     ("gains", change(labels=np.array([0, 1, 10, 100, 1000])[DATA.labels.astype(int)]), "warning", {}),
-    ("large labels", change(labels=DATA.labels * 8), "warning", BOTH),
+    ("large labels", change(labels=DATA.labels * 8), "info", BOTH),
+    ("large labels", change(labels=np.where(DATA.labels == 4, 31, DATA.labels)), "warning", {"lightgbm": "error"}),
     ("fractional labels", change(labels=DATA.labels / 2), "warning", BOTH),
     ("negative labels", change(labels=DATA.labels - 1), "info", BOTH),
     ("long queries", LONG, "info", {"lightgbm": "error", "xgboost": "info"}),
@@ -97,6 +99,32 @@ def test_planted_mistakes(code, data, severity, by_library):
         found = {found.code: found.severity for found in gw.check(data, library=library).findings}
         assert found.get(code) == expected
         assert code not in {found.code for found in gw.check(data, library=library, ignore=[code]).findings}
+
+
+@pytest.mark.parametrize(
+    ("documents", "labels", "text"),
+    [
+        ("aabc", [1, 1, 0, 2], "1 row repeats a document of the same query with the same label."),
+        ("aabc", [1, 0, 0, 2], "1 row repeats a document of the same query with another label."),
+        ("aaab", [1, 1, 0, 2], "2 rows repeat a document of the same query, 1 of them with another label."),
+        ("aaab", [1, 1, 1, 2], "2 rows repeat a document of the same query with the same label."),
+    ],
+)
+def test_labels_of_repeated_documents(documents, labels, text):
+    frame = pd.DataFrame({"query": 1, "document": list(documents), "label": labels})
+    (found,) = (found for found in gw.check(frame, document="document").findings if "document" in found.code)
+    assert (found.code, found.text) == ("duplicate documents", f"{text} Keep one row of each.")
+
+
+def test_verbs_agree_with_the_number_of_their_subject():
+    rows = DATA.qid == 0
+    one = gw.RankingData(DATA.features[rows], np.zeros(rows.sum()), group=[rows.sum()])
+    assert "1 of 1 query has one document or equal labels (0 have one document, 1 has no" in gw.check(one).text
+    for library, words in (("lightgbm", "LightGBM supports at most 30"), ("xgboost", "XGBoost supports at most 31")):
+        assert words in gw.check(change(labels=DATA.labels * 8), library=library).text
+    assert "ranking objectives support at most 30" in str(gw.check(change(labels=DATA.labels * 8)).findings)
+    parts = {"train": DATA, "valid": DATA.take_queries([0])}
+    assert "1 of 1 query of valid has all or most rows in train" in gw.check(parts).text
 
 
 def test_every_code_is_tested():

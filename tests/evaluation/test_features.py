@@ -104,7 +104,7 @@ class TestOrder:
     def test_wrong_columns_name_the_model(self, models, library):
         judgments = gw.Judgments(GRADES, group=GROUP)
         for features, named, words in (
-            (MIXED, False, "4 columns, as in its training, got 5"),
+            (MIXED, False, "4 columns, as in the training of the model, got 5"),
             (ARRAY[:, :3], False, "got 3"),
             (ARRAY[:, :3], True, "got 3"),
             (FRAME[["clicks", "age", "10"]], True, "my"),

@@ -279,3 +279,22 @@ class TestRates:
 
     def test_mistakes(self):
         assert count_identified_mistakes(30) >= 27
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("auc: 0.75", "'auc'"),
+        ("[3]\tv-auc:0.75", "'v-auc'"),
+        ({"auc": 0.75, "gauc@5": 0.75}, "'auc' and 'gauc'"),
+        ("mrr: 0.75", None),
+        ("LightGBM: 0.75", None),
+        ("0.75", None),
+        (0.75, None),
+    ],
+)
+def test_an_unknown_name_is_not_used(text, names):
+    result = gw.identify(text, gw.Judgments([1, 0, 0, 1], group=[2, 2]), [2, 1, 2, 1])
+    assert ("The search ignored" in result.text) is (names is not None)
+    if names is not None:
+        assert f"The search ignored {names}, because no known metric has such a name." in result.text

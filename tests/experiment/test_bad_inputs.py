@@ -100,8 +100,9 @@ EXPERIMENTS = [
     ({"candidates": []}, "candidates", "empty"),
     ({"candidates": Candidate("a", "lightgbm")}, "candidates", "got Candidate", TypeError),
     ({"candidates": ["lightgbm"]}, "candidates[0]", "got str", TypeError),
-    ({"candidates": [Candidate("a", "lightgbm"), Candidate("a", "xgboost")]}, "'a'", "0 and 1"),
-    ({"candidates": grid("a", "xgboost", {"max_bin": [3, 5, 3]})}, "'a max_bin=3'", "0 and 2"),
+    ({"candidates": [Candidate("a", "lightgbm"), Candidate("a", "xgboost")]}, "candidates", "when printed"),
+    ({"candidates": [Candidate("a", "lightgbm"), Candidate("a ", "xgboost")]}, "'a '", "when printed"),
+    ({"candidates": grid("a", "xgboost", {"max_bin": [3, 5, 3]})}, "candidates", "'a max_bin=3' and"),
     (one(num_leafs=3), "params.num_leafs", "mean 'num_leaves'"),
     (one(num_leaves=15, num_leaf=4), "params.num_leaf", "one parameter of"),
     (one(label_gain=[0, 1]), "'label_gain'", "training_gain"),
@@ -218,7 +219,7 @@ FILES = [
     (candidate("params = {}\nsede = 3"), "candidates.1.sede", "not permitted"),
     (candidate("params = {num_leavs = 3}"), "candidates[1].params.num_leavs", "mean 'num_leaves'"),
     (candidate("[[candidates]]\nname = 'y'"), "candidates.2.library", "required"),
-    (candidate("[[candidates]]\nname = 'x'\nlibrary = 'xgboost'"), "candidates", "'x' twice"),
+    (candidate("[[candidates]]\nname = 'x'\nlibrary = 'xgboost'"), "candidates", "'x' and"),
 ]
 
 
@@ -271,7 +272,7 @@ def test_toml(case, tmp_path):
 
 
 MODELS = [
-    (("done", "lgb gain=liner", {}), "'lgb gain=liner'", "'lgb gain=linear'? (models:", KeyError),
+    (("done", "lgb gain=liner", {}), "'lgb gain=liner'", "'lgb gain=linear'?) (models:", KeyError),
     (("done", "xgb gain=linear", {"fold": "fold 1"}), "fold", "got 'fold 1'"),
     (("done", "xgb gain=linear", {"refit": True}), "refit(data)", "not trained on"),
     (("done", None, {"refit": True, "stop_by": 3}), "refit=True", "stop_by, repeat or"),

@@ -149,5 +149,5 @@ def test_bad_parts(parts):
         Experiment(CANDIDATES, *parts, ["ndcg_linear@5", "cg(column=margin)"])
     with pytest.raises(ValueError, match="values of key 'user' are in train and in valid"):
         Experiment(CANDIDATES, *plain.split_queries(0.4, 0.3, 0.3, seed=1), METRICS, groups="user")
-    with pytest.raises(ValueError, match="no key 'usr'; did you mean 'user'"):
+    with pytest.raises(ValueError, match=r"no key 'usr' \(did you mean 'user'"):
         Experiment(CANDIDATES, *parts, METRICS, groups="usr")

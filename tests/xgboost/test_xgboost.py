@@ -142,6 +142,25 @@ class EndsAtSecondBest(xgb.callback.TrainingCallback):
 class TestSecondStop:
     """Each early stopping of XGBoost overwrites the same two attributes of the booster."""
 
+    @pytest.mark.parametrize("verbose", [True, False])
+    @pytest.mark.parametrize("form", ["train", "callback", "ranker"])
+    def test_a_warning_names_the_stop_of_xgboost(self, form, verbose):
+        callbacks = [EvaluateRanking({"valid": xgb_arrays(VALID)}, "mrr"), early_stopping("mrr", 4, verbose=verbose)]
+        options = {"callbacks": callbacks, "early_stopping_rounds": 3}
+        if form == "callback":
+            callbacks.append(xgb.callback.EarlyStopping(rounds=options.pop("early_stopping_rounds"), maximize=True))
+
+        def train():
+            if form == "ranker":
+                ranker = xgb.XGBRanker(n_estimators=2, n_jobs=1, **options)
+                ranker.fit(TRAIN.features, TRAIN.labels, qid=TRAIN.qid, verbose=False)
+            else:
+                xgb.train(XGB, xgb_matrix(TRAIN), 2, verbose_eval=False, **options)
+
+        with pytest.warns(UserWarning, match="XGBoost's own early stopping is active next to the one on 'mrr'"):
+            train()
+
+    @pytest.mark.filterwarnings("ignore:XGBoost's own early stopping")
     @pytest.mark.parametrize("place", [0, 2])
     @pytest.mark.parametrize("form", ["callback before ours", "callback after ours", "early_stopping_rounds"])
     @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ EXACT = 2**53
 
 
 def vector(name: str, values: Any) -> np.ndarray[Any, Any]:
-    """Return `values` (array, list, Series of pandas, polars or pyarrow) as a 1-D array, or raise `ValueError`.
+    """Return `values` (array, list, Series of pandas, polars or pyarrow) as a 1-D array, or raise.
 
     Masked entries of masked arrays become None.
     """
@@ -40,6 +40,8 @@ def vector(name: str, values: Any) -> np.ndarray[Any, Any]:
     if isinstance(values, np.ma.MaskedArray) and values.mask.any():
         array = array.astype(object)
         array[values.mask] = None
+    if array.ndim == 0 and not isinstance(values, np.ndarray):
+        raise TypeError(f"{name} must be a list, an array or a Series, got {type(values).__name__}.")
     if array.ndim != 1:
         is_column = array.ndim == 2 and 1 in array.shape
         hint = f" Pass {name}.ravel() if each entry is one document." if is_column else ""
@@ -200,11 +202,15 @@ def twice(values: Integers) -> bool:
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Return a suggestion, `; did you mean 'x'?`, or an empty string if no known word is similar."""
+    """Return a suggestion in parentheses, or an empty string if no known word is similar.
+
+    >>> nearest("ndgc", ["ndcg", "map"]), nearest("x", ["ndcg", "map"])
+    (" (did you mean 'ndcg'?)", '')
+    """
     from difflib import get_close_matches  # Needed for errors only.
 
     close = get_close_matches(word, list(known), n=1, cutoff=0.5)
-    return f"; did you mean {close[0]!r}?" if close else ""
+    return f" (did you mean {close[0]!r}?)" if close else ""
 
 
 def to_float32(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

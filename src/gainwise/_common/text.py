@@ -30,6 +30,15 @@ def pluralize(number: int, thing: str) -> str:
     return f"{number:,} {thing if number == 1 else plural}"
 
 
+def agree(number: int, verb: str) -> str:
+    """Return a verb in the singular or plural, as the number of its subject requires. `verb` is the plural.
+
+    >>> agree(1, "have"), agree(2, "have"), agree(1, "repeat")
+    ('has', 'have', 'repeats')
+    """
+    return verb if number != 1 else {"have": "has", "are": "is", "carry": "carries"}.get(verb, f"{verb}s")
+
+
 def join_names(names: Sequence[str], most: int = 6, word: str = "and") -> str:
     """Return names as a list in words, with at most `most` names.
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from .lazy import numpy as np
+from .text import printable
 
 NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 """The names of metrics, functions and columns that the name of a metric can contain."""
@@ -21,8 +22,8 @@ def validate_choice(argument: str, value: object, choices: Sequence[str]) -> Non
     if value not in choices:
         from .arrays import nearest
 
-        hint = nearest(str(value), choices) or "."
-        raise ValueError(f"{argument} must be one of {', '.join(map(repr, choices))}, got {value!r}{hint}")
+        hint = nearest(str(value), choices)
+        raise ValueError(f"{argument} must be one of {', '.join(map(repr, choices))}, got {value!r}{hint}.")
 
 
 def validate_unique(argument: str, names: Sequence[object]) -> None:
@@ -108,6 +109,43 @@ def validate_name(argument: str, name: str) -> str:
     if not name.strip():
         raise ValueError(f"{argument} must not be blank, got {name!r}.")
     return validate_text(argument, name)
+
+
+def validate_mapping(argument: str, value: Any, content: str) -> None:
+    """Raise unless `value` maps names, which are strings, to objects. `content` describes the objects.
+
+    >>> validate_mapping("runs", ["bm25.txt"], "a run")
+    Traceback (most recent call last):
+    TypeError: runs must map each name to a run, got list. Pass {'name': …}.
+    >>> validate_mapping("runs", {}, "a run")
+    Traceback (most recent call last):
+    ValueError: runs must map at least one name to a run, got none. Pass {'name': …}.
+    """
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{argument} must map each name to {content}, got {type(value).__name__}. Pass {{'name': …}}.")
+    if not value:
+        raise ValueError(f"{argument} must map at least one name to {content}, got none. Pass {{'name': …}}.")
+    for name in value:
+        if not isinstance(name, str):
+            raise TypeError(f"names of {argument} must be strings, got {name!r}.")
+    validate_distinct(f"names of {argument}", list(value))
+
+
+def validate_distinct(argument: str, names: Sequence[str]) -> None:
+    """Raise `ValueError` if two names are the same when they are printed on one line.
+
+    >>> validate_distinct("models", ["A", "A "])
+    Traceback (most recent call last):
+    ValueError: models must be distinct when printed, got 'A' and 'A ' at 0 and 1. Rename one of them.
+    """
+    places: dict[str, int] = {}
+    for place, name in enumerate(names):
+        first = places.setdefault(printable(name).strip(), place)
+        if first != place:
+            raise ValueError(
+                f"{argument} must be distinct when printed, got {names[first]!r} and {name!r} at {first} and {place}. "
+                "Rename one of them."
+            )
 
 
 def validate_column(argument: str, name: Any) -> str:

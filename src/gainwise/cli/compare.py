@@ -106,6 +106,11 @@ def compare(
     if inputs.segments and comparison.primary is None:
         raise ValueError(f"--segments requires two metrics, got {comparison.metrics[0]}. Pass another --metric.")
     values = None if per_query is None else _prepare_table(per_query, comparison.frame().reset_index())
+    # Files are written before the output, which `head` may end.
+    page = None if html is None else comparison.to_html(html)
+    if per_query is not None and values is not None:
+        write = values.to_parquet if per_query.suffix == ".parquet" else values.to_csv
+        write(per_query, index=False)
     if as_json:
         print_json(comparison.to_dict())
     else:
@@ -113,11 +118,9 @@ def compare(
         steps += [] if every else [("all models, all metrics", "add --all")]
         tables = [] if comparison.content.against is None else [decisions_table(comparison.content)]
         print_comparison(comparison, *tables, every=every, next_steps=steps)
-    if html is not None:
-        announce_report(comparison.to_html(html), open_it)
-    if per_query is not None and values is not None:
-        write = values.to_parquet if per_query.suffix == ".parquet" else values.to_csv
-        write(per_query, index=False)
+    if page is not None:
+        announce_report(page, open_it)
+    if per_query is not None:
         announce("Values by query", per_query)
     if inputs.table is not None and inputs.scores is None:
         names = ", ".join(map(printable, comparison.models))

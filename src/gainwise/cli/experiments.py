@@ -71,9 +71,11 @@ def run(
         }
         print_json(result.comparison.to_dict() | plain(summary))
         return
+    if page is not None:
+        result.comparison.to_html(page)  # Before the output, which `head` may end.
     print_experiment(result)
     if page is not None:
-        announce_report(result.comparison.to_html(page), open_it)
+        announce_report(page, open_it)
 
 
 @command("report runs/grid --open")
@@ -137,10 +139,10 @@ def demo(
     size = f"{TRAIN} training, {VALID} validation and {TEST:,} test queries"
     _print_heading(terminal, "\n3  Train four candidates and choose one", size)
     trained = train_candidates(seed, rounds, folder)
-    terminal.print()
-    print_answer(trained)
     if page is not None:
         write_demo_report(trained, rankers, page, f"Simulated data, seed {seed}: {size}")
+    terminal.print()
+    print_answer(trained)
     own = [] if page is None else [f"gainwise report {shlex.quote(str(folder))} --open"]
     terminal.print_lines(["", Text("Next", "bold"), *(Text(f"  {line}") for line in (*own, *NEXT_STEPS))])
     if page is not None:

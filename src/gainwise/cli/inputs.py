@@ -12,10 +12,11 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, BadParameter, Option
 
+from .._common.sources import Source, parse_source
 from .._common.text import printable
 from .._common.validation import validate_unique
 
@@ -165,21 +166,6 @@ class InputOptions:
     allow_misaligned: Annotated[
         bool, Option("--allow-misaligned", help="Compare scores that seem to be off by one row, without an error.")
     ] = False
-
-
-class Source(NamedTuple):
-    """A file, and the column of it that an option names."""
-
-    path: Path
-    column: str | None = None
-
-
-def parse_source(text: str, *, columns: bool = True) -> Source:
-    """Return the file and the column of `FILE` or `FILE:COLUMN`. A file with a colon in its name takes precedence."""
-    file, colon, column = text.rpartition(":")
-    if columns and colon and column and not Path(text).is_file() and (file == "-" or Path(file).is_file()):
-        return Source(Path(file), column)
-    return Source(Path(text))
 
 
 def parse_model(text: str, *, columns: bool = True) -> tuple[str, Source]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._common.lazy import pandas as pd
-from .._common.text import TextResult, pluralize, round_bound
+from .._common.text import TextResult, agree, pluralize, round_bound
 from .._common.typing import Floats, Integers, Listed
 from ..evaluation.evaluator import warn_of_gains
 from ..evaluation.trec_runs import align_runs
@@ -83,7 +83,7 @@ class DisagreementBound(TextResult):
         first, second = self.metrics
         over = pluralize(self.queries, "query")
         if self.same_number:
-            return f"{self.conclusion} There are {over}."
+            return f"{self.conclusion} There {agree(self.queries, 'are')} {over}."
         above, below = (round_bound(self.one_ranking[metric], up=True) for metric in self.metrics)
         return (
             f"{self.conclusion} The metrics can prefer different rankings on {self.possible:,} of {over}. On average, "

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._common.arrays import compute_means
-from .._common.text import pluralize
+from .._common.text import agree, pluralize
 from .._common.typing import Bools, Floats, Integers
 from .panel import FEW_REPEATS, Panel, sum_by_cluster
 
@@ -151,7 +151,7 @@ class Estimate:
         unit = "query" if self.units == self.queries else "cluster"
         if self.units < MIN_QUERIES:
             return f"The sample has {pluralize(self.units, unit)}, and a decision requires {MIN_QUERIES}."
-        carry = "carries" if self.majority == 1 else "carry"
+        carry = agree(self.majority, "carry")
         return (
             f"{pluralize(self.majority, unit).capitalize()} {carry} more than half of the weight, which leaves "
             f"{pluralize(round(self.freedom), 'degree')} of freedom. A decision requires {MIN_FREEDOM}."

@@ -267,7 +267,7 @@ def _find_pair_flags(panel: Panel, estimated: Estimate, alpha: float) -> Iterato
         if pairs := tuple((panel.models[first], panel.models[second]) for first, second in places):
             names = join_names([f"{first} and {second}" for first, second in pairs], word="as well as")
             if len(pairs) > 3:
-                names = f"{len(pairs)} of {math.comb(len(panel.models), 2)} pairs of models"
+                names = f"{len(pairs):,} of {math.comb(len(panel.models), 2):,} pairs of models"
             yield Flag(code, f"{names} {text}.", tuple(dict.fromkeys(itertools.chain(*pairs))), pairs)
 
 
@@ -346,7 +346,7 @@ def find_uneven_judging(unjudged: UnjudgedDocuments, in_question: Sequence[str])
         if pairs:
             names = join_names([f"{a} and {b} ({format_mean(shares[a])}, {format_mean(shares[b])})" for a, b in pairs])
             if len(pairs) > 3:
-                names = f"a model in question and another in {len(pairs)} pairs"
+                names = f"a model in question and another in {len(pairs):,} pairs"
             text = (
                 f"{name} differs by more than {MAX_JUDGED_DIFFERENCE:g} between {names}. {_REMEDY[unjudged.handling]}"
             )

@@ -15,10 +15,10 @@ from .._common.text import natural_order, pluralize
 from .._common.typing import Floats, Ids, Integers
 from .._common.validation import (
     validate_choice,
+    validate_distinct,
     validate_integer,
     validate_number,
     validate_text,
-    validate_unique,
 )
 from .query_labels import read_clusters
 
@@ -228,7 +228,7 @@ def validate_model_names(models: Sequence[str], columns: int) -> tuple[str, ...]
     for place, name in enumerate(models):
         if not isinstance(name, str):
             raise TypeError(f"models[{place}] must be a string, got {name!r} of type {type(name).__name__}.")
-    validate_unique("models", models)
+    validate_distinct("models", models)
     return tuple(validate_text(f"models[{place}]", str(name)) for place, name in enumerate(models))
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from .._common.text import format_mean, join_names, pluralize
 from .._common.typing import Floats, Integers, Listed
+from .._common.validation import validate_mapping
 from ..data.tables import describe_text, get_column
 from ..data.text import one_line
 from ..evaluation.evaluator import Evaluator
@@ -99,7 +100,6 @@ def read_models(
     columns, recipes = expand_recipes(models)
     if baseline is not None and isinstance(models, Mapping):
         validate_baseline(baseline, list(models))  # Predictions may take long, so this error comes first.
-    features = judgments.in_row_order("features", features)
     if isinstance(iteration, Mapping):  # A configuration has one number for all its repeats.
         iteration = {repeat: number for name, number in iteration.items() for repeat in recipes.get(name, [name])}
     predictions, unreadable = read_predictions(columns, judgments, features, iteration, allow_incomplete)
@@ -114,8 +114,7 @@ def read_runs(
     runs: Mapping[str, Any], qrels: Listed, *, unjudged: Unjudged = "irrelevant", allow_incomplete: bool = False
 ) -> ScoredModels:
     """Return the scores of TREC runs on all documents that are judged or retrieved by a run."""
-    if not runs:
-        raise ValueError("runs is empty. Pass at least one, as {'name': run}.")
+    validate_mapping("runs", runs, "a path, a mapping of queries or a DataFrame")
     columns, recipes = expand_recipes(runs)
     unreadable = find_unreadable(columns) if allow_incomplete else {}
     columns, recipes, missing = _drop_missing(columns, recipes, unreadable)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._common.lazy import pandas as pd
-from .._common.text import TextResult, format_confidence, join_names, pluralize, printable, round_bound
+from .._common.text import TextResult, agree, format_confidence, join_names, pluralize, printable, round_bound
 from .._common.typing import Bools
 from .estimates import MIN_QUERIES
 from .inference import Sample
@@ -206,7 +206,7 @@ class Segments(TextResult):
         decided, small = ([part for part in self.parts if part.decided is group] for group in (True, False))
         sentences = contrasts[:MAX_SHOWN] or [NO_CONTRAST]
         if more := len(contrasts[MAX_SHOWN:]):
-            sentences.append(f"There {'is' if more == 1 else 'are'} {pluralize(more, 'more such contrast')}.")
+            sentences.append(f"There {agree(more, 'are')} {pluralize(more, 'more such contrast')}.")
         sentences += map(_describe_segment, decided[:MAX_SHOWN])
         if more := len(decided[MAX_SHOWN:]):
             sentences.append(f"The table contains {pluralize(more, 'more segment')}.")
@@ -217,9 +217,12 @@ class Segments(TextResult):
                 f"Segments with fewer than {MIN_QUERIES} {units}, or too few degrees of freedom or repeats, are not "
                 f"decided: {names}."
             )
+        number = len(self.parts)
+        level = f"{format_confidence(self.alpha)} confidence (level {self.level:.2g} each)"
         sentences.append(
-            f"All {pluralize(len(self.parts), 'segment')} together have {format_confidence(self.alpha)} confidence "
-            f"(level {self.level:.2g} each)."
+            f"All {pluralize(number, 'segment')} together have {level}."
+            if number > 1
+            else f"The segment has {format_confidence(self.alpha)} confidence."
         )
         return printable(" ".join([*sentences, *describe_losses(self.whole.lower_is_better), self.whole.about]))
 

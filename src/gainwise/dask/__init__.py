@@ -457,7 +457,7 @@ class ClusterCurves:
             metric = names[0]
         name = "" if metric is None else canonical_name(metric)
         if name not in names:
-            raise ValueError(f"metric must be one of {', '.join(names)}, got {metric!r}{nearest(name, names)}")
+            raise ValueError(f"metric must be one of {', '.join(names)}, got {metric!r}{nearest(name, names)}.")
         column = names.index(name)
         curve = self.values[:, column]
         index = find_best(curve, self.metrics[column].higher_is_better)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._common.arrays import factorize, is_missing, nearest, numbers, vector
-from .._common.text import pluralize
+from .._common.arrays import align_rows, factorize, index_of, integers, is_missing, nearest, numbers, vector
+from .._common.text import agree, pluralize
 from .._common.validation import validate_text, validate_unique
 from ..judgments import Judgments
 from .tables import get_column
@@ -62,6 +62,8 @@ class RankingData:
         Further labels by name, such as revenue or clicks, for metrics with ``column=NAME``. See `Judgments`.
     keys : mapping of str to array-like, shape (queries,) or (documents,), optional
         Time, user or another property of each query, by name, for splits. It is the same for all rows of a query.
+    index : pandas.Index, optional
+        Index of the rows, to which arguments that have an index are aligned. Defaults to that of `labels`, or of `qid`.
 
     Attributes
     ----------
@@ -85,6 +87,9 @@ class RankingData:
         Further labels by name. NaN marks a document without a judgment.
     keys : dict of ndarray, shape (Q,)
         Properties of queries by name, in the order of `query_ids`.
+    index : pandas.Index, or None
+        Index of the rows, which `judgments` use to match scores. It is that of a DataFrame also after `contiguous`,
+        splits and `concatenate`.
 
     Raises
     ------
@@ -124,6 +129,7 @@ class RankingData:
     categories: Categories | None = None
     columns: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     keys: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    index: pd.Index[Any] | None = None
 
     def __init__(
         self,
@@ -139,7 +145,9 @@ class RankingData:
         categories: Categories | None = None,
         columns: Mapping[str, Numbers] | None = None,
         keys: Mapping[str, Ids] | None = None,
+        index: pd.Index[Any] | None = None,
     ) -> None:
+        labels = labels if index is None else _index_rows(index, align_rows(index, "labels", labels))
         values = numbers("labels", labels)
         if not np.isfinite(values).all():  # Judgments would suggest an option that this class does not have.
             row = int(np.argmin(np.isfinite(values)))
@@ -162,7 +170,7 @@ class RankingData:
         # The class is frozen.
         vars(self).update(features=features, labels=judgments.labels, qid=judgments.query_of_rows, query_ids=texts)
         vars(self).update(document_ids=documents, weight=weight, feature_names=feature_names, categories=categories)
-        vars(self).update(columns=judgments.columns, keys=_read_keys(judgments, keys))
+        vars(self).update(columns=judgments.columns, keys=_read_keys(judgments, keys), index=judgments.index)
 
     def __repr__(self) -> str:
         grades, counts = np.unique(self.labels, return_counts=True)
@@ -202,13 +210,14 @@ class RankingData:
         """Return the data with contiguous queries in order of first appearance.
 
         Rows of a query keep their order, and queries keep their codes and ids. Contiguous data are returned as is.
+        A pandas Series of scores for the original rows still matches by `index`, but an array of them does not.
         """
         if (np.diff(self.qid) >= 0).all():
             return self
         return self._pick(np.argsort(self.qid, kind="stable"), np.arange(len(self.query_ids)), self._sizes())
 
     def feature_frame(self, rows: slice = slice(None)) -> pd.DataFrame:
-        """Return the features as a DataFrame with their names and categories.
+        """Return the features as a DataFrame with their names, their categories and the index of the rows.
 
         Pass it to models that were trained on a DataFrame, as in experiments.
 
@@ -235,7 +244,7 @@ class RankingData:
         import pandas as pd
 
         names = None if self.feature_names is None else list(self.feature_names)
-        frame = pd.DataFrame(self.features[rows], columns=names)
+        frame = pd.DataFrame(self.features[rows], None if self.index is None else self.index[rows], names)
         for name, values in (self.categories or {}).items():
             codes = frame[name].fillna(-1).to_numpy().astype(np.int64)
             column = pd.Categorical.from_codes(codes, categories=pd.Index(list(values)))
@@ -245,7 +254,8 @@ class RankingData:
     def judgments(self, negative_labels: NegativeLabels = "refuse") -> Judgments:
         """Return labels, queries and weights as `Judgments` for evaluation.
 
-        Its query ids are `query_ids`. They are numbers if `query_ids` are "0", "1", … or not unique.
+        Its query ids are `query_ids`. They are numbers if `query_ids` are "0", "1", … or not unique. A pandas Series of
+        scores is matched by `index`.
 
         Parameters
         ----------
@@ -254,7 +264,7 @@ class RankingData:
         """
         documents = None if self.document_ids is None else np.array(self.document_ids, dtype=object)
         judgments = Judgments(
-            self.labels,
+            self.labels if self.index is None else _index_rows(self.index, self.labels),
             qid=self.qid,
             weight=self.weight,
             negative_labels=negative_labels,
@@ -279,8 +289,10 @@ class RankingData:
 
         Raises
         ------
-        IndexError
-            If a code is out of range or not an integer.
+        ValueError
+            If there are no codes, or one is out of range or has a fraction.
+        TypeError
+            If codes are not numbers, for example a mask.
 
         Examples
         --------
@@ -288,13 +300,32 @@ class RankingData:
         >>> data.take_queries([1, 0]).query_ids.tolist()
         ['b', 'a']
         """
-        chosen = np.asarray(codes)
+        chosen = self._validate_codes(codes)
         sizes = self._sizes()
         by_query = np.argsort(self.qid, kind="stable")
         lengths = sizes[chosen]
         # In by_query, each query begins this much further than in the new rows.
         shifts = (np.cumsum(sizes) - sizes)[chosen] - (np.cumsum(lengths) - lengths)
         return self._pick(by_query[np.arange(lengths.sum()) + np.repeat(shifts, lengths)], chosen, lengths)
+
+    def _validate_codes(self, codes: ArrayLike) -> NDArray[np.int64]:
+        """Return codes of queries as an array, or raise."""
+        values, queries = vector("codes", codes), len(self.query_ids)
+        if not len(values):
+            raise ValueError("codes must have at least one query, got none. Pass positions in query_ids.")
+        if values.dtype.kind == "b":
+            raise TypeError("codes must be positions in query_ids, got a mask. Pass numpy.flatnonzero(codes).")
+        if values.dtype.kind not in "iuf":
+            fix = "Pass positions, such as numpy.flatnonzero(numpy.isin(data.query_ids, ids))."
+            raise TypeError(f"codes must be positions in query_ids, got {str(values[0])!r}. {fix}")
+        chosen = integers("codes", values)
+        outside = (chosen < 0) | (chosen >= queries)
+        if outside.any():
+            entry = int(np.argmax(outside))
+            raise ValueError(
+                f"codes must be positions in query_ids, from 0 to {queries - 1}, got {chosen[entry]} (entry {entry})."
+            )
+        return chosen
 
     def split_queries(
         self,
@@ -366,8 +397,9 @@ class RankingData:
         parts = np.split(shuffled, ends)
         empty = next((place for place, part in enumerate(parts) if not len(part)), None)
         if empty is not None or targets[0] == 0:
-            size = pluralize(queries, "query") if groups is None else f"{len(shuffled)} values of {groups!r}"
-            raise ValueError(f"{size} are too few, part {empty or 0} (fraction {fractions[empty or 0]}) would be empty")
+            size = pluralize(len(shuffled), "query" if groups is None else "value")
+            size += f"{'' if groups is None else f' of {groups!r}'} {agree(len(shuffled), 'are')} too few"
+            raise ValueError(f"{size}, part {empty or 0} (fraction {fractions[empty or 0]}) would be empty")
         return tuple(self.take_queries(np.flatnonzero(np.isin(number, part))) for part in parts)
 
     def _split_at(self, by: str, at: Any) -> tuple[RankingData, ...]:
@@ -406,7 +438,8 @@ class RankingData:
         """Join datasets.
 
         Queries of different parts remain different queries, even if their ids are equal. Document ids are kept if every
-        part has them. Categories of a feature are merged, and weights are per document if one part has them so.
+        part has them. Categories of a feature are merged, and weights are per document if one part has them so. Indexes
+        are joined, and a part without an index has missing entries, which match no other index.
 
         Parameters
         ----------
@@ -441,6 +474,7 @@ class RankingData:
             weight=_join_weights(parts),
             columns=_join_arrays("column", [part.columns for part in parts]),
             keys=_join_arrays("key", [part.keys for part in parts]),
+            index=_join_indexes(parts),
         )
 
     def _sizes(self) -> NDArray[np.int64]:
@@ -462,6 +496,7 @@ class RankingData:
             weight=weight,
             columns={name: values[rows] for name, values in self.columns.items()},
             keys={name: values[codes] for name, values in self.keys.items()},
+            index=None if self.index is None else self.index[rows],
         )
 
 
@@ -503,7 +538,7 @@ def from_frame(
     RankingData
         Features are float32 if all their columns are float32, float16 or categorical, otherwise float64. Names of
         columns, and categories of columns of dtype category (polars: Categorical and Enum, pyarrow: dictionary), are
-        kept. Missing features are NaN. Ids become strings.
+        kept, as is the index of pandas. Missing features are NaN. Ids become strings.
 
     Raises
     ------
@@ -551,6 +586,7 @@ def from_frame(
         weight=by_role["weight"].to_numpy() if "weight" in by_role else None,
         columns={name: get_column(table, name, "frame").to_numpy() for name in columns},
         keys={name: get_column(table, name, "frame").to_numpy() for name in keys},
+        index=index_of(frame),
     )
     if unused:
         listed = ", ".join(f"{name!r} ({table[name].dtype})" for name in unused[:5]) + (", …" if unused[5:] else "")
@@ -560,6 +596,15 @@ def from_frame(
             stacklevel=2,
         )
     return data
+
+
+def _index_rows(index: pd.Index[Any], values: Any) -> pd.Series[Any]:
+    """Return one value per row with the index of the rows, or raise if their numbers differ."""
+    import pandas as pd
+
+    if len(index) != len(values):
+        raise ValueError(f"index must have one entry per label ({len(values)}), got {len(index)}.")
+    return pd.Series(np.asarray(values), index=index)
 
 
 def _convert_features(
@@ -673,6 +718,12 @@ def same_features(parts: Sequence[RankingData], names: Sequence[str]) -> list[Ra
             raise ValueError(
                 f"{name} has {_format_names(part.feature_names)}, but {names[0]} has {_format_names(first)}. All "
                 "require the same features in the same order."
+            )
+        columns, expected = part.features.shape[1], parts[0].features.shape[1]
+        if columns != expected:
+            raise ValueError(
+                f"{name} has {pluralize(columns, 'feature')}, but {names[0]} has {expected}. All require the same "
+                "features in the same order. If you read files, pass features= to the reader."
             )
     categories = _merge_categories([part.categories for part in parts])
     return [part if part.categories == categories else _recode(part, categories or {}) for part in parts]
@@ -800,6 +851,19 @@ def _validate_categories(categories: Any, names: tuple[str, ...] | None, feature
                 f"{len(values) - 1} or NaN, got {codes[row]} in row {row}"
             )
     return ordered
+
+
+def _join_indexes(parts: Sequence[RankingData]) -> pd.Index[Any] | None:
+    """Return the indexes of all parts, with missing entries for a part without an index, or None if no part has one."""
+    import pandas as pd
+
+    indexes = [part.index for part in parts if part.index is not None]
+    if not indexes:
+        return None
+    if len(indexes) == len(parts):
+        return indexes[0].append(indexes[1:])
+    entries = ([None] * len(part.labels) if part.index is None else part.index for part in parts)
+    return pd.Index(list(itertools.chain(*entries)), dtype=object)
 
 
 def _join_arrays(kind: str, parts: Sequence[Mapping[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:

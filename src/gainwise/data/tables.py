@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._common.arrays import nearest, validate_exact_integers
+from .._common.text import agree, pluralize
 from .._common.validation import validate_unique
 from .text import (
     StrPath,
@@ -83,6 +84,7 @@ def read_scores(path: StrPath, *, column: str | None = None) -> NDArray[np.float
     elif suffix == ".parquet":
         values = read_parquet(path, lambda names: _select_column(path, names, column)).iloc[:, 0].to_numpy()
     else:
+        os.stat(path)  # Raises if the file does not exist.
         supported = ".npy, .npz, .csv, .tsv, .txt, .parquet"
         raise ValueError(f"{name}: unknown format {suffix!r}. Supported are {supported}.")
     if values.dtype.kind not in "iuf":
@@ -95,8 +97,9 @@ def read_scores(path: StrPath, *, column: str | None = None) -> NDArray[np.float
     with np.errstate(over="ignore", invalid="ignore"):  # Numbers beyond float64 become infinite, as in text.
         scores: NDArray[np.float64] = values.reshape(-1).astype(np.float64)
     missing = np.isnan(scores)
-    if missing.any():
-        raise ValueError(f"{name}: {missing.sum()} scores are NaN, the first in row {missing.argmax()} (from 0)")
+    if number := int(missing.sum()):
+        size = f"{pluralize(number, 'score')} {agree(number, 'are')} NaN"
+        raise ValueError(f"{name}: {size}, the first in row {missing.argmax()} (from 0)")
     return scores
 
 
@@ -106,7 +109,7 @@ def _select_column(path: StrPath, names: list[str], column: str | None) -> str:
     if len(chosen) == 1:
         return chosen[0]
     if column is None:
-        problem = f"{len(names)} columns. Name one with column= (on the command line FILE:COLUMN)"
+        problem = f"{len(names)} columns. Name one with column= of read_scores, or as FILE:COLUMN in other calls"
     else:
         problem = f"column {column!r} occurs {len(chosen)} times" if chosen else f"no column {column!r}"
     raise ValueError(f"{os.fspath(path)}: {problem}. The columns are {list_columns(names)}.")
@@ -134,7 +137,9 @@ def _read_text(path: StrPath, separator: str | None, column: str | None) -> NDAr
     if not first:
         raise ValueError(f"{os.fspath(path)}: the file has no scores")
     position, scores = 0, []
-    header = column is not None or not all(is_number(cell.encode()) for cell in first)
+    header = not all(is_number(cell.encode()) for cell in first)
+    if column is not None and not header:
+        raise at_line(path, line, f"columns have no names, but numbers: {shown(', '.join(first))}. Add a header.")
     if header:
         position = first.index(_select_column(path, first, column))
     elif len(first) > 1:
@@ -240,9 +245,12 @@ def _validate_header(names: list[str], separator: str) -> None:
         if other is not None:
             spelled = {"\t": "tabs", ",": "commas"}
             expected = f"{spelled[separator]} ({'.csv' if separator == ',' else '.tsv'})"
+            fix = f"Convert it, as pandas.read_csv(path, sep={other!r}).to_csv(new_path, index=False) does."
+            if other in spelled:
+                fix = f"Rename it to {'.csv' if other == ',' else '.tsv'}."
             raise ValueError(
                 f"columns must be separated by {expected}, got the header {names[0][:80]!r}, which contains "
-                f"{spelled.get(other, repr(other))}. Convert the file, or rename it."
+                f"{spelled.get(other, repr(other))}. {fix}"
             )
     blank = next((place for place, name in enumerate(names, 1) if not name.strip()), None)
     if blank is not None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, SupportsFloat, TypeA
 import numpy as np
 
 from .._common.arrays import numbers, twice
+from .._common.text import agree, pluralize
 from .._common.validation import prefix_errors, validate_text
 from .text import (
     BOM,
@@ -278,7 +279,8 @@ def _read_table(path: StrPath, value: Value) -> pd.DataFrame | None:
         raise ValueError(f"{path}: the file has a header, but no row with a {value}.")
     if unrated:
         warnings.warn(
-            f"{path}: {len(unrated)} rows without a rating are ignored. The first is on line {unrated[0]}.",
+            f"{path}: {pluralize(len(unrated), 'row')} without a rating {agree(len(unrated), 'are')} ignored. "
+            f"The first is on line {unrated[0]}.",
             stacklevel=4,
         )
     for role in ("query", "document"):

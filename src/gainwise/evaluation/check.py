@@ -12,7 +12,7 @@ import numpy as np
 
 from .._common.arrays import factorize
 from .._common.lazy import pandas as pd
-from .._common.text import TextResult, format_mean, join_names, pluralize
+from .._common.text import TextResult, agree, format_mean, join_names, pluralize
 from .._common.validation import validate_choice, validate_ordered
 from ..data.ranking_data import is_sparse
 from ..judgments import Judgments
@@ -233,11 +233,17 @@ def _decide(library: str | None) -> Severity:
 def _check_rows(part: Part, library: str | None) -> Iterator[Finding]:
     """Yield findings about ids and the order of rows."""
     if part.documents is not None:
-        repeated = pd.DataFrame({"query": part.queries, "document": part.documents}).duplicated()
+        table = pd.DataFrame({"query": part.queries, "document": part.documents, "label": part.labels})
+        repeated = table.duplicated(["query", "document"])
         if repeated.any():
-            size = pluralize(int(repeated.sum()), "row")
-            text = f"{size} repeat a document of their query, so it has several labels. Keep one row of each."
-            yield _report("duplicate documents", "warning", part, text, np.flatnonzero(repeated))
+            number = int(repeated.sum())
+            first_labels = table.groupby(["query", "document"], dropna=False)["label"].transform("first")
+            differing = int((first_labels != part.labels).sum())
+            labels = f", {differing:,} of them with another label" if 0 < differing < number else ""
+            labels = labels or f" with {'another' if differing else 'the same'} label"
+            text = f"{pluralize(number, 'row')} {agree(number, 'repeat')} a document of the same query{labels}."
+            fix = "Keep one row of each."
+            yield _report("duplicate documents", "warning", part, f"{text} {fix}", np.flatnonzero(repeated))
     starts = np.flatnonzero(np.append(True, part.queries[1:] != part.queries[:-1]))
     rows = starts[pd.Series(part.queries[starts]).duplicated()]
     if len(rows):
@@ -266,8 +272,8 @@ def _check_labels(part: Part, library: str | None) -> Iterator[Finding]:
     limit = LARGEST_LABELS.get(library or "", min(LARGEST_LABELS.values()))
     fix = "Map the labels to grades, or set label_gain (LightGBM) or ndcg_exp_gain=False (XGBoost)."
     if levels[-1] > limit:
-        name = LIBRARIES[library] if library in LARGEST_LABELS and library else "ranking objectives"
-        text = f"labels reach {levels[-1]:g}, but {name} support at most {limit} by default. {fix}"
+        name = f"{LIBRARIES[library]} supports" if library in LARGEST_LABELS else "ranking objectives support"
+        text = f"labels reach {levels[-1]:g}, but {name} at most {limit} by default. {fix}"
         severity: Severity = "info" if gains and library is None else _decide(library)
         yield _report("large labels", severity, part, text, np.flatnonzero(labels > limit))
     fractional = labels != np.floor(labels)
@@ -288,9 +294,9 @@ def _check_queries(part: Part) -> Iterator[Finding]:
     if mixed < total:
         single, irrelevant = int((part.sizes == 1).sum()), int((facts.highest <= 0).sum())
         text = (
-            f"{total - mixed:,} of {pluralize(total, 'query')} have one document or equal labels ({single:,} have one "
-            f"document, {irrelevant:,} have no relevant one). They cannot distinguish models, and libraries count them "
-            "differently."
+            f"{total - mixed:,} of {pluralize(total, 'query')} {agree(total - mixed, 'have')} one document or equal "
+            f"labels ({single:,} {agree(single, 'have')} one document, {irrelevant:,} {agree(irrelevant, 'have')} no "
+            "relevant one). Such queries cannot distinguish models, and libraries count them differently."
         )
         severity: Severity = "warning" if 2 * mixed < total else "info"
         yield _report("uninformative queries", severity, part, text, part.find_rows(~facts.mixed))
@@ -299,8 +305,9 @@ def _check_queries(part: Part) -> Iterator[Finding]:
     observed = int(is_sorted.sum())
     if 2 * observed > mixed and _is_improbable(observed, expected):
         text = (
-            f"rows are sorted by label in {observed:,} of {mixed:,} queries with different labels. Metrics that keep "
-            "the input order in ties, as in LightGBM and XGBoost, then reward constant scores. Shuffle rows in queries."
+            f"rows are sorted by label in {observed:,} of {pluralize(mixed, 'query')} with different labels. Metrics "
+            "that keep the input order in ties, as in LightGBM and XGBoost, then reward constant scores. Shuffle rows "
+            "in queries."
         )
         yield _report("sorted labels", "warning", part, text, part.find_rows(is_sorted))
     order = np.argsort(part.queries, kind="stable")
@@ -357,10 +364,11 @@ def _find_contradictory_rows(parts: Sequence[Part]) -> Iterator[Finding]:
             found += [(part, distinct.index[distinct["label"] > lowest].to_numpy())]
     found = [(part, rows) for part, rows in found if len(rows)]
     if found:
-        counts = join_names([f"{len(rows):,} of {len(part.labels):,}" for part, rows in found])
+        counts = join_names([f"{len(rows):,} of {pluralize(len(part.labels), 'row')}" for part, rows in found])
+        have = agree(sum(len(rows) for _, rows in found), "have")
         text = (
-            f"{counts} rows have the features of another row of their query, but another label, so no model can "
-            "distinguish them. Check the labels, or add features."
+            f"{counts} {have} the features of another row of the same query, but another label, so no model can "
+            "distinguish such rows. Check the labels, or add features."
         )
         names = join_names([part.name for part, _ in found])
         yield replace(_report("contradictory rows", "warning", *found[0][:1], text, found[0][1]), part=names)
@@ -414,8 +422,7 @@ def _describe_columns(part: Part, found: dict[str, list[str]]) -> Iterator[Findi
     }
     for kind, (code, severity, text) in texts.items():
         if kind in found:
-            plural = "features" if len(found[kind]) > 1 else "feature"
-            verb = "are" if len(found[kind]) > 1 else "is"
+            plural, verb = "features" if len(found[kind]) > 1 else "feature", agree(len(found[kind]), "are")
             yield _report(code, severity, part, f"{plural} {join_names(found[kind], most=5)} {verb} {text}.")
 
 
@@ -475,5 +482,7 @@ def _compare_clusters(parts: list[Part], by_query: Mapping[Any, Any] | None) -> 
         if common:
             size = f"{len(common):,} of {pluralize(len(found[second]), 'cluster')}"
             examples = join_names(sorted(map(str, common)), most=3)
-            text = f"{size} also occur in {first} ({examples}), so the parts are not independent."
+            text = (
+                f"{size} also {agree(len(common), 'occur')} in {first} ({examples}), so the parts are not independent."
+            )
             yield Finding("clusters", "info", second, text)

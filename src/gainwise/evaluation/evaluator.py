@@ -457,7 +457,7 @@ MIN_MAXIMUM = 7
 """Lower labels are grades, such as 0, 1, 3, or 0, 1, 2, 4 in a small sample of the grades 0 to 4."""
 
 MAX_GRADES = 32
-"""More distinct labels are amounts. LightGBM and XGBoost support at most this number by default."""
+"""More distinct labels are amounts, and so are labels of this size. XGBoost supports grades from 0 to 31 by default."""
 
 
 class GainLabelsWarning(UserWarning):
@@ -471,10 +471,14 @@ class GainLabelsWarning(UserWarning):
 def describe_gains(levels: Floats) -> str | None:
     """Return a description of distinct labels that look like gains or amounts, or None for grades.
 
-    Labels are gains if they are 2^l − 1 or powers of one base, and amounts if there are more than `MAX_GRADES`.
+    Labels are gains if they are 2^l − 1 or powers of one base. They are amounts if there are more than `MAX_GRADES`, or
+    if the largest is at least `MAX_GRADES`. A single positive label is a grade of any size, because NDCG is then the
+    same with every gain.
 
     >>> describe_gains([0.0, 1.0, 10.0, 100.0])
     'labels 0, 1, 10 and 100 look like gains'
+    >>> describe_gains([0.0, 19.99, 49.5, 120.0])
+    'labels 0, 19.99, 49.5 and 120 look like amounts'
     >>> describe_gains([0.0, 1.0, 3.0]), describe_gains([0.0, 1.0, 2.0, 3.0, 4.0])
     (None, None)
     """
@@ -482,12 +486,15 @@ def describe_gains(levels: Floats) -> str | None:
     positive = [label for label in labels if label > 0]
     if len(labels) > MAX_GRADES:
         return f"{len(labels):,} distinct labels from {labels[0]:g} to {labels[-1]:g} look like amounts"
+    if len(positive) < 2 or labels[-1] < MIN_MAXIMUM:
+        return None
     whole = [int(label) for label in positive if label == int(label)]
-    if len(positive) < 2 or labels[-1] < MIN_MAXIMUM or len(whole) < len(positive):
+    are_gains = len(whole) == len(positive) and (all(label & (label + 1) == 0 for label in whole) or _are_powers(whole))
+    if not are_gains and labels[-1] < MAX_GRADES:
         return None
-    if not (all(label & (label + 1) == 0 for label in whole) or _are_powers(whole)):
-        return None
-    return f"labels {join_names(list(map(format_exact, labels)), most=8)} look like gains"
+    return (
+        f"labels {join_names(list(map(format_exact, labels)), most=8)} look like {'gains' if are_gains else 'amounts'}"
+    )
 
 
 def _are_powers(labels: Sequence[int]) -> bool:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._common.lazy import pandas as pd
-from .._common.text import TextResult, format_number, join_names, pluralize
+from .._common.text import TextResult, agree, format_number, join_names, pluralize
 from ..judgments import Judgments
 from ..metrics.base import Metric
 from ..metrics.conventions import CONVENTIONS
@@ -113,8 +113,8 @@ def identify(
     ----------
     number : float, str or mapping of str to float
         A number, a line of a log such as ``"valid_0's ndcg@20: 0.6357"``, or values by name. A metric, a cutoff and a
-        library in the text restrict the search. Several numbers must all match. Half of the last digit is the
-        tolerance, so pass all digits.
+        library in the text restrict the search, and `text` names an unknown metric, which does not. Several numbers
+        must all match. Half of the last digit is the tolerance, so pass all digits.
     judgments : Judgments
         Relevance labels.
     scores : array-like of float, path or model
@@ -356,7 +356,10 @@ def _write(
     search: _Search, lines: list[list[Match]], count: int, nearest: list[list[Match]], steps: list[Step]
 ) -> Iterator[str]:
     """Yield the lines of the text."""
-    target, be = search.numbers[0].value, "is" if len(search.numbers) == 1 else "are"
+    target, be = search.numbers[0].value, agree(len(search.numbers), "are")
+    unknown = dict.fromkeys(repr(number.unknown_name) for number in search.numbers if number.unknown_name)
+    if unknown:
+        yield f"The search ignored {join_names(list(unknown))}, because no known metric has such a name."
     if not lines:
         yield f"None of the searched definitions gives {search.title} on these data."
         low, high = min(search.values[0], default=0.0), max(search.values[0], default=0.0)
@@ -422,7 +425,10 @@ MIN_TOLERANCE = 1e-6
 
 @dataclass(frozen=True)
 class PrintedNumber:
-    """A number, half of its last digit, and what the text states: a name of a metric, a cutoff and a library."""
+    """A number, half of its last digit, and what the text states: a name of a metric, a cutoff and a library.
+
+    `unknown_name` is a name that is not that of a metric.
+    """
 
     text: str
     value: float
@@ -431,6 +437,7 @@ class PrintedNumber:
     k: int | None = None
     library: str | None = None
     percent: bool = False
+    unknown_name: str = ""
 
     def allows(self, definition: Definition) -> bool:
         """Return whether the text may mean a metric: `ndcg` means every NDCG, and `ndcg_exp` only itself.
@@ -501,7 +508,20 @@ def _parse_number(digits: str, percent: bool, label: str, library: str | None) -
         None if cutoff is None else int(cutoff[1]),
         library,
         percent,
+        "" if names else _find_unknown_name(label),
     )
+
+
+def _find_unknown_name(label: str) -> str:
+    """Return the word that a text before a number gives it as a name, unless it is the name of a library.
+
+    >>> [_find_unknown_name(label) for label in ("auc: ", "eval-auc:", "auc ", "gauc@10=", "LightGBM: ", "it is ")]
+    ['auc', 'eval-auc', 'auc', 'gauc', '', '']
+    """
+    match = re.search(r"(?:^|\s)([^\W\d][\w.-]*)(?:@\d+)?\s*[:=]\s*$", label) or re.fullmatch(
+        r"\s*([^\W\d][\w.-]*)(?:@\d+)?\s*", label
+    )
+    return "" if match is None or _find_library(match[1]) else match[1]
 
 
 def parse_printed(number: Any) -> list[PrintedNumber]:

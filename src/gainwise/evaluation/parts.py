@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from .._common import cached_property
 from .._common.arrays import factorize
 from .._common.lazy import pandas as pd
-from .._common.text import pluralize
+from .._common.text import agree, pluralize
 from ..data import RankingData, from_frame
 from ..data.ranking_data import as_matrix, as_pandas, is_categorical, is_sparse
 from ..data.tables import get_column
@@ -233,12 +233,13 @@ class SharedQueries(NamedTuple):
         """Yield the code of each finding, its queries and a sentence."""
         ids: Any = second.ids or range(len(second.sizes))
         for code, places, text in (
-            ("leak", self.leaks, f"have all or most of their rows in {first.name}, too"),
-            ("same ids", self.same_ids, f"have the id of a query of {first.name}, but other rows"),
+            ("leak", self.leaks, f"all or most rows in {first.name}, too"),
+            ("same ids", self.same_ids, f"the id of a query of {first.name}, but other rows"),
         ):
             if len(places):
                 size = f"{len(places):,} of {pluralize(len(ids), 'query')} of {second.name}"
-                yield code, places, f"{size} {text} (the first is query {str(ids[places[0]])!r})."
+                have = agree(len(places), "have")
+                yield code, places, f"{size} {have} {text} (the first is query {str(ids[places[0]])!r})."
 
 
 def find_shared_queries(first: Part, second: Part) -> SharedQueries:

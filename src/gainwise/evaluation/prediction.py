@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from .._common.arrays import nearest, numbers
-from .._common.text import join_names, printables
-from .._common.validation import validate_choice, validate_integer, validate_name, validate_unique
+from .._common.sources import parse_source
+from .._common.text import agree, join_names, pluralize, printables
+from .._common.validation import validate_choice, validate_integer, validate_mapping, validate_name, validate_unique
 from ..data import RankingData, read_scores
 from ..data.ranking_data import as_matrix, is_sparse
 from ..data.text import one_line
@@ -94,25 +95,18 @@ def read_predictions(
 
     With `allow_incomplete`, models without scores are in the second mapping, with the reason. Otherwise they raise.
 
-    `models` maps names to scores, paths (read with `gainwise.data.read_scores`) or objects with a `predict` method, or
-    is a DataFrame with one column per model. Boosters predict from `features`, one row per document, with the rounds up
-    to their best iteration, or with those of `iteration`. Errors contain the name of the model.
+    `models` maps names to scores, paths (FILE or FILE:COLUMN, read with `gainwise.data.read_scores`) or objects with a
+    `predict` method, or is a DataFrame with one column per model. Boosters predict from `features`, one row per
+    document and matched by index, with the rounds up to their best iteration, or with those of `iteration`. Errors
+    contain the name of the model.
     """
     if hasattr(models, "columns") and not isinstance(models, Mapping):
         validate_unique("names of models", list(map(str, models.columns)))  # A mapping would contain one of them only.
         models = {str(name): models[name] for name in models.columns}
-    if not isinstance(models, Mapping):
-        raise TypeError(
-            f"models must be a mapping of name to scores, or a DataFrame with a column per model, got "
-            f"{type(models).__name__}"
-        )
-    if not models:
-        raise ValueError("models is empty: pass at least one, as {'name': scores}")
+    validate_mapping("models", models, "scores, a path or a model")
     for name in models:
-        if not isinstance(name, str):
-            raise TypeError(f"names of models must be strings, got {name!r}")
         validate_name("the name of a model", name)
-    rounds = _read_rounds(iteration, list(models))
+    rounds, features = _read_rounds(iteration, list(models)), _align_features(judgments, features)
     predictions, missing = {}, {}
     for name, source in models.items():
         try:
@@ -139,8 +133,25 @@ def _predict_documents(source: Any, judgments: Judgments, features: Any, rounds:
             raise
         raise ValueError(str(error)) from error  # LightGBM and CatBoost have their own errors.
     if len(scores) != judgments.documents:
-        raise ValueError(f"it has {len(scores)} scores, but there are {judgments.documents} documents")
+        raise ValueError(
+            f"it has {pluralize(len(scores), 'score')}, but there {agree(judgments.documents, 'are')} "
+            f"{pluralize(judgments.documents, 'document')}"
+        )
     return prediction._replace(scores=scores)
+
+
+def _align_features(judgments: Judgments, features: Any) -> Any:
+    """Return features in the order of the labels, matched by index, or raise if the indexes differ."""
+    if not isinstance(features, RankingData):
+        return judgments.in_row_order("features", features)
+    if features.index is None or judgments.index is None or features.index.equals(judgments.index):
+        return features
+    import pandas as pd
+
+    rows = judgments.in_row_order("features", pd.Series(np.arange(len(features.labels)), index=features.index))
+    names, categories = features.feature_names, features.categories
+    matrix, zeros = features.features[rows.to_numpy()], np.zeros(len(rows))
+    return RankingData(matrix, zeros, group=[len(rows)], feature_names=names, categories=categories)
 
 
 def _read_rounds(iteration: Any, names: list[str]) -> dict[str, int]:
@@ -177,7 +188,10 @@ def _read_scores(source: Any, features: Any, rounds: int | None) -> Prediction:
             f"iteration applies to boosters, but this model is {kind}. Pass iteration={{'name': rounds}} with the "
             "names of the boosters"
         )
-    return Prediction(read_scores(fspath(source)) if is_path else source)
+    if not is_path:
+        return Prediction(source)
+    path, column = parse_source(fspath(source))
+    return Prediction(read_scores(path, column=column))
 
 
 class _Booster(NamedTuple):
@@ -409,7 +423,7 @@ def match_columns(names: Sequence[str], wanted: Sequence[str], has_underscores: 
         hint = nearest(missing[0], list(names))
         raise ValueError(
             f"features must have the columns of its training, but {join_names(printables(missing), most=5)} "
-            f"{'is' if len(missing) == 1 else 'are'} missing{hint}."
+            f"{agree(len(missing), 'are')} missing{hint}."
         )
     for name in wanted:
         if len(places[simplify(name)]) > 1:
@@ -472,28 +486,36 @@ def find_feature_names(model: Any) -> list[str] | None:
 
 def select_columns_of(model: Any, features: Any) -> SelectedColumns:
     """Return the columns of features that a model of any library was trained on, in its order."""
-    library, booster = find_booster(model)
-    names, number = find_feature_names(model), _count_features(model, library, booster)
+    names, number = find_feature_names(model), count_features(model)
     if names is None and number is None:
         return SelectedColumns(features)  # The model may select columns itself.
     if hasattr(features, "get_label"):
         return SelectedColumns(features)  # XGBoost compares the names of a DMatrix.
-    selected = select_columns(names, features, has_underscores=library == "lightgbm")
-    given = _count_columns(selected.features)
-    if None not in (number, given) and number != given:
-        raise ValueError(f"features must have {number} columns, as in its training, got {given}.")
+    selected = select_columns(names, features, has_underscores=find_booster(model)[0] == "lightgbm")
+    validate_column_count(number, count_columns(selected.features))
     return selected
 
 
-def _count_features(model: Any, library: str, booster: Any) -> int | None:
+def validate_column_count(trained: int | None, given: int | None) -> None:
+    """Raise if features have another number of columns than in the training of a model. None is unknown.
+
+    XGBoost predicts from fewer columns as if the values of the others were missing.
+    """
+    if trained is not None and given is not None and trained != given:
+        columns = pluralize(trained, "column")
+        raise ValueError(f"features must have {columns}, as in the training of the model, got {given}.")
+
+
+def count_features(model: Any) -> int | None:
     """Return the number of features that a model was trained on, or None if it is unknown."""
+    library, booster = find_booster(model)
     if booster is not None:
         return int(booster.num_feature() if library == "lightgbm" else booster.num_features())
     size = getattr(model, "n_features_in_", None)  # 0 for a continued model of CatBoost.
     return size or None if isinstance(size, int) else None
 
 
-def _count_columns(features: Any) -> int | None:
+def count_columns(features: Any) -> int | None:
     """Return the number of columns of features, or None if it is unknown."""
     shape = getattr(features.features if isinstance(features, RankingData) else features, "shape", None)
     return int(shape[1]) if isinstance(shape, tuple) and len(shape) == 2 else None

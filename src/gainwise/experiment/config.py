@@ -28,7 +28,7 @@ from pydantic import (
 )
 
 from .._common.arrays import nearest
-from .._common.validation import validate_choice, validate_name, validate_unique
+from .._common.validation import validate_choice, validate_distinct, validate_name
 from ..comparison.compare import DEFAULT_METRICS
 from ..comparison.panel import validate_primary, validate_seed
 from ..metrics.base import Metric
@@ -99,7 +99,7 @@ def _validate_gain(gain: Any) -> Any:
     if isinstance(gain, int | float | np.number) and not isinstance(gain, bool) and 1 <= gain < math.inf:
         return CANONICAL_BASES.get(float(gain), float(gain))
     hint = nearest(str(gain), names)
-    raise ValueError(f"training_gain must be 'linear', 'exponential' or a base of at least 1, got {gain!r}{hint}")
+    raise ValueError(f"training_gain must be 'linear', 'exponential' or a base of at least 1, got {gain!r}{hint}.")
 
 
 class CandidateValues(StrictModel):
@@ -257,7 +257,7 @@ def validate_candidates(candidates: Iterable[Any]) -> tuple[Candidate, ...]:
             raise TypeError(f"candidates[{place}] must be a Candidate, got {type(candidate).__name__}")
     if not candidates:
         raise ValueError("candidates is empty. Pass at least one, for example Candidate('lambdarank', 'lightgbm').")
-    validate_unique("names of candidates", [candidate.name for candidate in candidates])
+    validate_distinct("names of candidates", [candidate.name for candidate in candidates])
     return candidates
 
 

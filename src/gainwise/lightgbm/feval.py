@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .._common.text import agree, pluralize
 from .._common.validation import validate_integer
 from ..judgments import Judgments
 from ..training.logged_metrics import (
@@ -245,11 +246,13 @@ def _validate_queries(dataset: lgb.Dataset) -> None:
     split = np.flatnonzero((used > 0) & (used != sizes))
     if len(split):
         first = split[0]
+        size = (
+            f"{len(split):,} of {pluralize(int(np.count_nonzero(used)), 'query')} {agree(len(split), 'are')} incomplete"
+        )
         raise ValueError(
-            f"folds split queries: {len(split)} of the {np.count_nonzero(used)} queries are incomplete, the first is "
-            f"query {first} with {used[first]} of {sizes[first]} documents. Pass "
-            "folds=sklearn.model_selection.GroupKFold(5) to lightgbm.cv. It keeps queries together without folds only "
-            "if params['objective'] is the name of a ranking objective"
+            f"folds split queries: {size}, the first is query {first} with {used[first]} of {sizes[first]} documents. "
+            "Pass folds=sklearn.model_selection.GroupKFold(5) to lightgbm.cv. It keeps queries together without folds "
+            "only if params['objective'] is the name of a ranking objective"
         )
 
 

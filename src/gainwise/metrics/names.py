@@ -148,7 +148,7 @@ def _parse(text: str, library: Convention | None) -> list[Metric]:
     match = _GRAMMAR.fullmatch(text.strip())
     if match is None:
         raise ValueError(
-            f"cannot parse the metric {text!r}{_suggest(text) or '.'} Write name(option=value,…)@k, for example "
+            f"cannot parse the metric {text!r}{_suggest(text)}. Write name(option=value,…)@k, for example "
             "'ndcg_exp@10'."
         )
     name = match["name"]
@@ -188,9 +188,9 @@ def _suggest(text: str) -> str:
     """Return the name here of a metric in another program or spelling, as a question, or an empty string.
 
     >>> [_suggest(name) for name in ("P_10", "ndcg_cut.5,10", "ndcg@10_exp", "auc")]
-    ["; did you mean 'precision@10'?", "; did you mean 'ndcg_linear@5,10'?", "; did you mean 'ndcg_exp@10'?", '']
+    [" (did you mean 'precision@10'?)", " (did you mean 'ndcg_linear@5,10'?)", " (did you mean 'ndcg_exp@10'?)", '']
     >>> _suggest("NDCG@10")
-    "; did you mean 'ndcg_linear@10' or 'ndcg_exp@10'?"
+    " (did you mean 'ndcg_linear@10' or 'ndcg_exp@10'?)"
     """
     from difflib import get_close_matches  # Needed for errors only.
 
@@ -205,7 +205,7 @@ def _suggest(text: str) -> str:
     options = "" if match["options"] is None else f"({match['options']})"
     cutoff = "" if match["k"] is None else f"@{match['k']}"
     gains = ("_linear", "_exp") if f"{similar[0]}_linear" in METRICS else ("",)
-    return f"; did you mean {' or '.join(repr(similar[0] + gain + options + cutoff) for gain in gains)}?"
+    return f" (did you mean {' or '.join(repr(similar[0] + gain + options + cutoff) for gain in gains)}?)"
 
 
 def _missing_option(text: str, match: re.Match[str], option: str) -> ValueError:
@@ -233,7 +233,7 @@ def _parse_options(text: str, options: str | None, metric: type[Metric]) -> dict
         if not equals or not value:
             raise ValueError(f"cannot parse {part.strip()!r} in {text!r}. Write options as option=value.")
         if option not in metric.option_names():
-            hint = f"; write the cutoff as @{value}" if option == "k" else nearest(option, metric.option_names())
+            hint = f" (write the cutoff as @{value})" if option == "k" else nearest(option, metric.option_names())
             raise ValueError(f"unknown option {option!r} in {text!r}{hint} (known: {', '.join(metric.option_names())})")
         if option in parsed:
             raise ValueError(f"option {option!r} occurs twice in {text!r}.")
@@ -249,9 +249,7 @@ def _parse_cutoffs(text: str, cutoffs: str) -> list[int]:
     for part in parts:
         if not re.fullmatch(r"\s*0*[1-9][0-9]{0,17}\s*", part):
             hint = _suggest(text) if "_" in part else ""
-            raise ValueError(
-                f"the cutoff of {text!r} must be a whole number of at least 1, got {part[:40]!r}{hint or '.'}"
-            )
+            raise ValueError(f"the cutoff of {text!r} must be a whole number of at least 1, got {part[:40]!r}{hint}.")
     return [int(part) for part in parts]
 
 

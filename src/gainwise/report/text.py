@@ -76,7 +76,7 @@ def gains_tables(gains: GainPath) -> list[Group]:
         swaps = gains.swaps.head(MAX_SWAPS).replace({"first": names, "second": names}).set_index("first")
         rest = len(gains.swaps) - len(swaps)
         caption = f"Bases that reverse the order of two models, {format_confidence(gains.alpha)} intervals"
-        tables.append(frame_table(caption + (f" ({rest} more pairs)" if rest else ""), swaps.round(2)))
+        tables.append(frame_table(caption + (f" ({pluralize(rest, 'more pair')})" if rest else ""), swaps.round(2)))
     return tables
 
 

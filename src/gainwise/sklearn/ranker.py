@@ -13,6 +13,8 @@ try:
 except ImportError as error:  # pragma: no cover - needs an environment without LightGBM
     raise ImportError("GroupedLGBMRanker requires LightGBM. Run: pip install lightgbm") from error
 
+from .._common.validation import prefix_errors
+from ..evaluation.prediction import count_columns, validate_column_count
 from ..judgments import Judgments
 from .scoring import COLUMN, QuerySummary, drop_queries, get_column_names, get_queries
 
@@ -96,7 +98,8 @@ class GroupedLGBMRanker(lgb.LGBMRanker):
         X : array-like, sparse matrix or DataFrame, shape (documents, features)
             The features. A frame may have the queries as a column `qid`.
         y : array-like, shape (documents,)
-            Labels. If they are a pandas Series, other arrays with an index are matched by it.
+            Labels. If they are a pandas Series, other arguments with an index are matched by it. If the orders of X, y
+            and qid differ, all arguments must have an index.
         sample_weight : array-like, shape (documents,) or (queries,), or mapping, optional
             One weight per row, or one per query: in the order of their first rows, or by query id in a mapping or a
             Series. Each row of a query has its weight.
@@ -124,7 +127,8 @@ class GroupedLGBMRanker(lgb.LGBMRanker):
         Raises
         ------
         ValueError
-            If a query is missing or given twice, or if lengths or indexes do not match. The message names the argument.
+            If a query is missing or given twice, or if lengths, indexes or numbers of columns do not match. The message
+            names the argument or the dataset.
 
         Notes
         -----
@@ -134,6 +138,9 @@ class GroupedLGBMRanker(lgb.LGBMRanker):
         _validate_categories(X, options.get("categorical_feature"))
         train = _group("", X, y, qid, sample_weight, init_score)
         sets = _group_validation(eval_set, eval_X, eval_y, eval_qid, eval_sample_weight, eval_init_score, eval_columns)
+        for number, held_out in enumerate(sets):  # LightGBM reads missing columns as missing values.
+            with prefix_errors(f"validation set {number}: "):
+                validate_column_count(count_columns(train.features), count_columns(held_out.features))
         if eval_columns is not None:
             options["eval_metric"] = _pass_columns(options.get("eval_metric"), sets)
         super().fit(
@@ -205,7 +212,12 @@ def _group(
     if weights is not None:
         is_by_query = len(weights) == judgments.queries
         weights = np.repeat(weights, judgments.sizes) if is_by_query else judgments.by_query(weights)
-    features = judgments.in_row_order("X", drop_queries(features))
+    try:
+        features = judgments.align_features(
+            drop_queries(features), y=labels, qid=queries, sample_weight=weight, init_score=init_score
+        )
+    except ValueError as error:
+        raise ValueError(f"{error}{name}") from None
     order = judgments.by_query(np.arange(judgments.documents))
     rows = len(features) if not hasattr(features, "shape") else features.shape[0]
     for argument, length in (("X", rows), ("init_score", None if init_score is None else len(init_score))):

@@ -153,7 +153,7 @@ class Scorer:
         trained = find_training_queries(estimator)
         if trained is not None:
             validate_split(trained, QuerySummary.create(evaluator.judgments))
-        features = evaluator.judgments.in_row_order("X", X)
+        features = evaluator.judgments.align_features(X, y=y_true, qid=queries, sample_weight=sample_weight)
         if COLUMN not in (find_feature_names(estimator) or ()):
             features = drop_queries(features)
         selected = select_columns_of(estimator, features)

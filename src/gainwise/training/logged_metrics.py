@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, get_args
 import numpy as np
 
 from .._common.arrays import index_of, nearest, numbers, sum_columns
-from .._common.text import call_text
+from .._common.text import call_text, pluralize
 from .._common.validation import prefix_errors, validate_choice
 from ..evaluation.evaluator import Evaluator, validate_threads, weighted
 from ..evaluation.prediction import LIBRARIES
@@ -231,7 +231,7 @@ def in_round(number: int, dataset: str = "") -> AbstractContextManager[None]:
 
 def describe_size(judgments: Judgments) -> str:
     """Return a description of a dataset without a name."""
-    return f"the dataset of {judgments.queries} queries and {judgments.documents} documents"
+    return f"the dataset of {pluralize(judgments.queries, 'query')} and {pluralize(judgments.documents, 'document')}"
 
 
 def create_clash_error(name: str, library: str, remedy: str) -> ValueError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 import warnings
 import weakref
@@ -17,7 +18,7 @@ from xgboost.callback import TrainingCallback
 from .._common.arrays import nearest
 from .._common.validation import validate_flag
 from ..evaluation.prediction import find_trees
-from ..metrics.base import Metric
+from ..metrics.base import METRICS, Metric
 from ..training.curves import CurvesBase
 from ..training.early_stopping import EarlyStoppingBase, StoppingRun, active_runs
 from ..training.logged_metrics import create_clash_error, find_logged_name, named_call
@@ -40,6 +41,20 @@ DIRECTIONS = {**dict.fromkeys(_HIGHER, True), **dict.fromkeys(_LOWER, False)}
 def read_best(model: Any) -> tuple[str | None, str | None]:
     """Return the attributes of the best round. Each early stopping overwrites them, and a continued model has some."""
     return model.attr("best_iteration"), model.attr("best_score")
+
+
+def has_library_stop() -> bool:
+    """Return whether XGBoost's own early stopping is among the callbacks of this training.
+
+    XGBoost does not pass the callbacks to a callback, so this function reads them from the object that calls it.
+    """
+    frame = sys._getframe()
+    while frame.f_back is not None:
+        container = frame.f_locals.get("self")
+        if isinstance(container, xgb.callback.CallbackContainer):
+            return any(isinstance(callback, xgb.callback.EarlyStopping) for callback in container.callbacks)
+        frame = frame.f_back
+    return False
 
 
 class Curves(CurvesBase, TrainingCallback):
@@ -213,9 +228,10 @@ def early_stopping(
 
     Notes
     -----
-    One object can be used in several trainings. With `every=n`, at least one round after the best round must be
-    evaluated. If all values are NaN, the callback has no effect, and a warning states that. In `xgboost.cv`, pass this
-    callback last, because later callbacks do not receive the last round.
+    One object can be used in several trainings. XGBoost's own early stopping (`early_stopping_rounds`) may also end the
+    training, and a warning states that. With `every=n`, at least one round after the best round must be evaluated. If
+    all values are NaN, the callback has no effect, and a warning states that. In `xgboost.cv`, pass this callback last,
+    because later callbacks do not receive the last round.
 
     Examples
     --------
@@ -268,6 +284,12 @@ class EarlyStopping(EarlyStoppingBase, TrainingCallback):
             raise ValueError(
                 f"two early_stopping callbacks in one training, on {second.metric!r} and on {self.metric!r}: a model "
                 "has one best round. Keep one, and read the best round of the other metric from evals_result"
+            )
+        if has_library_stop():
+            warnings.warn(
+                f"XGBoost's own early stopping is active next to the one on {self.metric!r}, and the first to stop "
+                "ends the training. Remove early_stopping_rounds, or xgboost.callback.EarlyStopping from the callbacks",
+                stacklevel=5,
             )
         if self.save_best and not isinstance(model, xgb.Booster):
             raise ValueError("save_best does not work in xgboost.cv, which returns no model")
@@ -447,9 +469,10 @@ def _find_direction(metric: Metric | str, maximize: bool | None) -> bool:
         return metric.higher_is_better
     direction = DIRECTIONS.get(metric.partition("@")[0]) if maximize is None else maximize
     if direction is None:
+        hint = nearest(metric, [*METRICS, *DIRECTIONS])
         raise ValueError(
-            f"it is not known whether a higher {metric!r} is better: pass maximize=True or maximize=False"
-            f"{nearest(metric, DIRECTIONS)} (for a custom metric of gainwise, import the module that defines it)"
+            f"it is not known whether a higher {metric!r} is better{hint}. Pass maximize=True or maximize=False. For a "
+            "custom metric of gainwise, import the module that defines it."
         )
     return direction
 

@@ -12,8 +12,8 @@ import numpy as np
 import xgboost as xgb
 from xgboost.callback import TrainingCallback
 
-from .._common.validation import prefix_errors, validate_integer
-from ..evaluation.prediction import select_columns, warn_of_remarks
+from .._common.validation import prefix_errors, validate_integer, validate_mapping
+from ..evaluation.prediction import count_features, select_columns_of, validate_column_count, warn_of_remarks
 from ..judgments import Judgments
 from ..training.logged_metrics import (
     LoggedMetrics,
@@ -29,7 +29,7 @@ from ..training.logged_metrics import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
     from .._common.typing import Floats
     from ..judgments import NegativeLabels
@@ -205,9 +205,12 @@ class EvaluateRanking(Logger):
 
     Raises
     ------
+    TypeError
+        If datasets are not a mapping, such as a list of `evals`.
     ValueError
-        If a metric is unknown, a dataset has no groups, or labels are not valid for the metrics. In the first round,
-        if a built-in metric has the same name. In any round, if scores are NaN.
+        If a metric is unknown, there is no dataset, a dataset has no groups, or labels are not valid for the metrics.
+        In the first round, if a built-in metric has the same name or a dataset does not have the features of the
+        model. In any round, if scores are NaN.
 
     See Also
     --------
@@ -255,6 +258,7 @@ class EvaluateRanking(Logger):
         self.logged_metrics = LoggedMetrics(metrics, convention, negative_labels, n_jobs, names)
         self.every = validate_integer("every", every, unit="rounds")
         self.missing = missing
+        validate_mapping("datasets", datasets, "a matrix or (X, y, qid)")
         self._sources: dict[str, Any] = dict(datasets)
         self._bound = {name: self._bind(name, data) for name, data in datasets.items()}
 
@@ -272,8 +276,8 @@ class EvaluateRanking(Logger):
     def __repr__(self) -> str:
         return self.logged_metrics.format_call(EvaluateRanking, list(self._sources), every=self.every)
 
-    def _bind(self, name: str, data: Any, columns: Sequence[str] | None = None) -> _Evaluated:
-        """Return a dataset with its metrics. Arrays become a matrix of these columns, in the order of the model."""
+    def _bind(self, name: str, data: Any, model: xgb.Booster | None = None) -> _Evaluated:
+        """Return a dataset with its metrics. With a model, arrays become a matrix of its columns, in its order."""
         if "-" in name or any(letter.isspace() for letter in name):
             raise ValueError(
                 f"the name {name!r} of a dataset must not contain '-' or a blank, because XGBoost splits names there"
@@ -287,19 +291,21 @@ class EvaluateRanking(Logger):
             if isinstance(data, tuple) and len(data) in (3, 4):
                 features, labels, qid, *weight = data
                 whole = not xgb.collective.is_distributed()
-                earlier = None if columns is None else self._bound.get(name)
+                earlier = None if model is None else self._bound.get(name)
                 queries = {"qid": qid, "weight": weight[0] if weight else None, "whole": whole}
                 partition = earlier.partition if earlier else Partition(self.logged_metrics, labels, **queries)
                 if isinstance(features, xgb.DMatrix):
                     return _Evaluated(features, partition)
                 if partition.evaluator is not None:
-                    features = partition.evaluator.judgments.in_row_order("X", features)
-                if columns is not None:
-                    features, remarks = select_columns(columns, features)
+                    own = labels if isinstance(labels, Judgments) else partition.evaluator.judgments
+                    others = {} if own is labels else {"y": labels, "qid": qid, "weight": queries["weight"]}
+                    features = own.align_features(features, **others)
+                if model is not None:
+                    features, remarks = select_columns_of(model, features)
                     warn_of_remarks(f"Dataset {name!r}: the model", remarks)
                 matrix = xgb.DMatrix(features, missing=self.missing, enable_categorical=True)
-                if columns is not None:
-                    matrix.feature_names = list(columns)
+                if model is not None:
+                    matrix.feature_names = model.feature_names
                 return _Evaluated(matrix, partition)
         raise TypeError(
             f"dataset {name!r} must be a DMatrix, a QuantileDMatrix, (X, y, qid), (X, y, qid, weight) or "
@@ -349,10 +355,13 @@ class EvaluateRanking(Logger):
         data, partition, bound = self._bound[data_name]
         names = getattr(model, "feature_names", None)
         if bound is None and names and data.feature_names != names and not _has_matrix(self._sources[data_name]):
-            self._bound[data_name] = self._bind(data_name, self._sources[data_name], names)
+            self._bound[data_name] = self._bind(data_name, self._sources[data_name], model)
             data, partition, bound = self._bound[data_name]
 
         def sums() -> Floats:
+            if data.num_row():
+                with prefix_errors(f"dataset {data_name!r}: "):
+                    validate_column_count(count_features(model), data.num_col())
             return compute_sums(partition, model.predict(data, **cut), number, f" on {data_name!r}")
 
         return compute_worker_means(sums, len(self.logged_metrics.names))

@@ -35,7 +35,7 @@ def validate_parameters(candidate: Candidate) -> None:
     for name in candidate.params:
         if main_names and name not in main_names:
             suggestion = nearest(name, main_names.values()) or nearest(name, main_names)
-            raise ValueError(f"params.{name} is not a parameter of LightGBM{suggestion}")
+            raise ValueError(f"params.{name} is not a parameter of LightGBM{suggestion}.")
     if str(candidate.params.get("boosting")).lower() == "dart":
         raise ValueError(f"params.boosting must not be 'dart', {CHANGES_ROUNDS}")
 

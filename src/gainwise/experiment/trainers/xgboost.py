@@ -47,7 +47,7 @@ def validate_parameters(candidate: Candidate) -> None:
     if params.get("device", "cpu") == "cpu":
         unused, names = _find_unused(params)
         for name in unused:
-            raise ValueError(f"params.{name} is not used by XGBoost with the other parameters{nearest(name, names)}")
+            raise ValueError(f"params.{name} is not used by XGBoost with the other parameters{nearest(name, names)}.")
 
 
 def _find_unused(params: dict[str, Any]) -> tuple[list[str], list[str]]:
