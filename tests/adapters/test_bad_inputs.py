@@ -43,8 +43,9 @@ NAN_LABELS = np.where(np.arange(ROWS) == 3, np.nan, PART.labels)
 FRAME = pd.DataFrame(X).add_prefix("f").assign(qid=PART.qid)
 OTHER_ROWS = pd.DataFrame(X), pd.Series(Y, index=np.arange(ROWS) + 1)
 """Features and labels whose indexes differ."""
-INDEXED_QID = pd.Series(PART.qid)
-MIXED = {"X": pd.DataFrame(X), "y": pd.Series(Y).iloc[::-1]}
+ROW_NAMES = np.arange(ROWS) + 1
+INDEXED_QID = pd.Series(PART.qid, index=ROW_NAMES)
+MIXED = {"X": pd.DataFrame(X, index=ROW_NAMES), "y": pd.Series(Y, index=ROW_NAMES).iloc[::-1]}
 """Features and labels with one index in different orders."""
 NARROW = {"eval_X": X[:, 1:], "eval_y": Y, "eval_qid": PART.qid}
 OTHER_WIDTHS = {

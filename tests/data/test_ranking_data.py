@@ -293,6 +293,16 @@ def test_a_column_of_the_frame_matches_by_index(change):
     assert gw.evaluate("ndcg_exp", judgments, scores).per_query.tolist() == [[1.0]] * judgments.queries
 
 
+def test_a_new_series_for_rearranged_rows_is_ambiguous():
+    """Its index counts its rows, as that of a column from before may do."""
+    data = read_frame(FRAME.reset_index(drop=True)).contiguous()
+    for scores in (pd.Series(data.labels), FRAME.reset_index()["label"]):
+        with pytest.raises(ValueError, match=r"scores is ambiguous.* \(0, 2, …\).*scores\.to_numpy\(\)"):
+            gw.evaluate("mrr", data.judgments(), scores)
+    for scores in (pd.Series(data.labels).to_numpy(), FRAME.reset_index()["label"].loc[data.index]):
+        assert gw.evaluate("ndcg_exp", data.judgments(), scores).mean == {"ndcg_exp": 1.0}
+
+
 def test_predictions_from_ranking_data_in_another_order():
     class Model:
         def predict(self, features):

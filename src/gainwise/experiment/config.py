@@ -152,7 +152,7 @@ class Candidate:
     {'num_leaves': 15}
     >>> Candidate("wrong", "lightgbm", training_gain="exp")
     Traceback (most recent call last):
-    ValueError: training_gain must be 'linear', 'exponential' or a base of at least 1, got 'exp'
+    ValueError: training_gain must be 'linear', 'exponential' or a base of at least 1, got 'exp'.
     """
 
     name: str
