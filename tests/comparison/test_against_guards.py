@@ -339,7 +339,8 @@ def test_equal_metrics_with_different_margins_are_both_stated():
 @pytest.mark.parametrize("guards", [3, 5])
 def test_a_shipped_candidate_states_its_bounds_and_those_of_up_to_three_guards(guards):
     """Two equal metrics are one. The bounds are those of t-tests, rounded so that they remain valid."""
-    differences = correlated(np.random.default_rng(17), 900, 2 + guards) + [0.03, 0.03, *[0.0] * guards]
+    differences = correlated(np.random.default_rng(17), 900, 2 + guards)
+    differences[:, 0] += 0.03
     differences[:, 1] = differences[:, 0]
     columns = dict(zip((*LEADING, *(f"guard {number}" for number in range(guards))), differences.T, strict=True))
     values = {name: np.stack([np.zeros(900), column], axis=1) for name, column in columns.items()}
