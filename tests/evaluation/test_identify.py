@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -262,6 +263,9 @@ class TestText:
         assert json.loads(json.dumps(result.to_dict()))["lines"] == result.lines
         assert "<table" in result._repr_html_()
         assert repr(result) == result.text
+        assert result.nearest["value"].between(0, 1).sum() == 5
+        shared = re.findall(r"(.*) \(the same number", result.text)
+        assert len(shared) == sum(" and " in names for names in shared) > 0
 
 
 @pytest.mark.slow
