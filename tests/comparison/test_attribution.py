@@ -174,17 +174,14 @@ class TestSums:
 
     def test_a_compared_metric_keeps_its_definition(self, grouped):
         """A notebook may define another metric with the same name later."""
-
-        def define(power):
-            return gw.NDCG(gain="linear", discount=lambda ranks: ranks**-power, name="ndcg_in_a_notebook")
-
         judgments, scores, _ = two_models(grouped, 4)
-        comparison = gw.compare(scores, judgments, [define(0.5), "map"])
-        define(2.0)
-        means = comparison.leaderboard["ndcg_in_a_notebook"]
-        for metrics in ("ndcg_in_a_notebook", ["ndcg_in_a_notebook"]):
-            why = comparison.attribution("A", "B", metrics)
-            assert why.difference["ndcg_in_a_notebook"] == pytest.approx(means["A"] - means["B"], abs=ROUNDING)
+        comparison, _ = (
+            gw.compare(scores, judgments, [gw.NDCG(gain="linear", discount=lambda k, p=p: k**-p, name="ndcg_cell")])
+            for p in (0.5, 2.0)
+        )
+        means = comparison.leaderboard["ndcg_cell"]
+        difference = comparison.attribution("A", "B", ["ndcg_cell"]).difference["ndcg_cell"]
+        assert difference == pytest.approx(means["A"] - means["B"], abs=ROUNDING)
 
 
 class TestQueryClasses:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import norm, skew
-from tests.comparison.populations import NAMES, panel_of, runs_of
+from scipy.stats import norm
 from tests.comparison.tables import verdict_of
 
 import gainwise as gw
 from gainwise import Comparison
-from gainwise.comparison.inference import Sample
-from gainwise.comparison.power import Request, _Pilot, _Planner, _resample_pilot, build_covariances
+from gainwise.comparison.power import Request, _Pilot, _Planner, build_covariances
 
 pytestmark = pytest.mark.slow
 
@@ -109,13 +107,6 @@ class TestPlansOfRecipes:
         assert plan.frame().index.tolist() == [5]
         assert plan.present[:2] == (500, 6)
         assert "500 queries and 6 repeats" in plan.text
-
-    def test_skewness_is_that_of_one_query_without_the_variance_of_repeats(self):
-        values = runs_of(0, counts=(5, 6), repeat=0.05)
-        values["x"][1] += np.random.default_rng(1).exponential(0.2, (200, 1))
-        pilot = _resample_pilot(Sample(panel_of(values), 0.05, 200, 0).joint(NAMES), (0, 1), 0)
-        difference = np.subtract(*(table.mean(axis=1) for table in values["x"][::-1]))
-        assert pilot.skewness[0] == pytest.approx(skew(difference))
 
 
 def pilot(seed=0, queries=800, models=3, spread=0.1):
