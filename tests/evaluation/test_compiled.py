@@ -104,6 +104,12 @@ class TestOutsideTheCore:
         found = gw.evaluate("precision(denominator=min_k_n)@3", judgments, [3, 2, 1]).per_query
         np.testing.assert_array_equal(found, [[np.nan], [0.5]])
 
+    def test_a_tie_at_the_end_next_to_a_longer_tie_of_another_query(self):
+        judgments = gw.Judgments([0, 0, 0, 1] * 2, group=[4, 4])
+        expected = [(1 + 1 / 2 + 1 / 3 + 1 / 4) / 4, (1 / 2 + 1 / 3 + 1 / 4) / 3]
+        found = in_numpy(gw.parse_metrics("mrr"), judgments, np.array([1.0] * 4 + [9.0, 1.0, 1.0, 1.0]))
+        assert found[:, 0].tolist() == pytest.approx(expected, rel=1e-15)
+
     def test_custom_statistics_of_labels(self):
         class Strict(gw.RR):
             names = {"strict_outside_the_core": {}}
