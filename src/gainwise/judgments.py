@@ -18,6 +18,7 @@ from ._common.arrays import (
     integers,
     nearest,
     numbers,
+    only_counts,
     scale_weights,
     vector,
 )
@@ -422,12 +423,30 @@ class Judgments:
                     )
         return aligned
 
-    def one_per_document(self, name: str, values: Any) -> np.ndarray[Any, Any]:
-        """Return one number per input row, float32 or float64, aligned as by `in_row_order`, or raise."""
-        by_row = numbers(name, self.in_row_order(name, values))
+    def align_scores(self, scores: Any) -> Any:
+        """Return scores by input row. Pandas objects are aligned to the index of labels or qid.
+
+        A `ValueError` is raised if the scores may be in either order: predictions for rearranged rows have a new index,
+        0, 1, 2, …, and so may a column from before.
+        """
+        aligned, index, own_index = self.in_row_order("scores", scores), self.index, index_of(scores)
+        if index is None or own_index is None or len(own_index) != len(index):
+            return aligned
+        if only_counts(own_index) and not index.equals(own_index):
+            rows = ", ".join(map(str, index[:2]))
+            raise ValueError(
+                f"scores is ambiguous, because its index counts its rows, and the index of the labels is in another "
+                f"order ({rows}, …). Pass scores.to_numpy() if the rows are in the same order, for example new "
+                "predictions, or scores.loc[index] with the index of the labels to match them by index."
+            )
+        return aligned
+
+    def one_score_per_document(self, scores: Any) -> np.ndarray[Any, Any]:
+        """Return one number per input row, float32 or float64, aligned as by `align_scores`, or raise."""
+        by_row = numbers("scores", self.align_scores(scores))
         if len(by_row) != self.documents:
             raise ValueError(
-                f"{name} has {len(by_row)} entries but the judgments have {pluralize(self.documents, 'document')} in "
+                f"scores has {len(by_row)} entries but the judgments have {pluralize(self.documents, 'document')} in "
                 f"{pluralize(self.queries, 'query')}. Pass one score per document in the same order."
             )
         return by_row

@@ -155,6 +155,7 @@ class TestRule:
         assert found.decisions == {"b": decision}
         if decision == "undecided":
             assert found.candidates[0].queries_needed == (368, 368)
+        assert ("more than the margin of 0.01." in found.sentence("b")) == (decision == "do not ship")
 
     def test_a_loss_within_the_margin_is_named(self):
         values = panel_of(queries=3000, lead=((0, -0.01, 0.02), (0, 0.01, 0.02)))
@@ -185,6 +186,7 @@ class TestRule:
             found = Comparison(values, ["a", "b"], ranges={}).against("a")
             assert found.decisions == {"b": decision}
             assert ("Fewer than 30" in found.text) is (differing == 29)
+            assert "No loss is accepted." in found.text
         assert found.candidates[0].differing == {FIRST: 30, SECOND: 30}
 
 

@@ -1,6 +1,7 @@
 """Gate with margins by metric, guards and segments: bounds by plain formulas, error rates, power and looks."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -330,6 +331,27 @@ def test_equal_metrics_with_different_margins_are_both_stated():
     tolerant = compared(differences).against("old", {LINEAR: 0.1, EXPONENTIAL: 0.02}, require="no_loss")
     assert tolerant.decisions == {"new": "undecided"}
     assert "NDCG@10 (margin 0.02)" in tolerant.sentence("new")
+
+
+@pytest.mark.parametrize("guards", [3, 5])
+def test_a_shipped_candidate_states_its_bounds_and_those_of_up_to_three_guards(guards):
+    """Two equal metrics are one. The bounds are those of t-tests, rounded so that they remain valid."""
+    differences = correlated(np.random.default_rng(17), 900, 2 + guards)
+    differences[:, 0] += 0.03
+    differences[:, 1] = differences[:, 0]
+    columns = dict(zip((*LEADING, *(f"guard {number}" for number in range(guards))), differences.T, strict=True))
+    values = {name: np.stack([np.zeros(900), column], axis=1) for name, column in columns.items()}
+    margins = dict.fromkeys(columns, 0.05) | {f"guard {number}": (6 + number) / 100 for number in range(guards)}
+    found = Comparison(values, ["old", "new"], ranges={}, draws=200).against("old", margins)
+    assert found.text.startswith("Ship new instead of old: NDCG@10 rises by at least ")
+    assert all(f"{margin:g} ({name})" in found.describe_margins() for name, margin in margins.items())
+    bounds = re.findall(r"at least (\S+) and at most \S+ under (linear|guard \d)", found.text.replace("−", "-"))
+    assert [name for _, name in bounds] == ["linear", *list(columns)[2:]]
+    losses = re.findall(r"(guard \d) at most (\S+) worse", found.sentence("new"))
+    assert len(losses) == (guards if guards == 3 else 0)
+    assert (f"{guards} guards within their margins" in found.sentence("new")) == (guards > 3)
+    for bound, name in [*bounds, *((f"-{loss}", name) for name, loss in losses)]:
+        assert 0.01 < one_sided(columns.get(name, differences[:, 0]) - float(bound)) <= 0.025
 
 
 def test_reports_show_guards_and_segments_in_units_of_the_margins(tmp_path):

@@ -172,6 +172,17 @@ class TestSums:
         assert why.difference[name] == pytest.approx(own - other, abs=ROUNDING)
         assert why.grades_by_ranks.to_numpy().sum() == pytest.approx(own - other, abs=ROUNDING)
 
+    def test_a_compared_metric_keeps_its_definition(self, grouped):
+        """A notebook may define another metric with the same name later."""
+        judgments, scores, _ = two_models(grouped, 4)
+        comparison, _ = (
+            gw.compare(scores, judgments, [gw.NDCG(gain="linear", discount=lambda k, p=p: k**-p, name="ndcg_cell")])
+            for p in (0.5, 2.0)
+        )
+        means = comparison.leaderboard["ndcg_cell"]
+        difference = comparison.attribution("A", "B", ["ndcg_cell"]).difference["ndcg_cell"]
+        assert difference == pytest.approx(means["A"] - means["B"], abs=ROUNDING)
+
 
 def test_query_classes_go_by_the_number_of_documents_of_the_top_grade():
     sizes = [20] * 7
@@ -186,13 +197,17 @@ def test_query_classes_go_by_the_number_of_documents_of_the_top_grade():
     added = (values[0] - values[1]) * np.arange(1, 8) / 28
     expected = [added[0], added[1], added[2], added[3], added[4] + added[5], added[6]]
     np.testing.assert_allclose(why.by_query_class["ndcg_exp@5"], expected, atol=ROUNDING)
+    assert why.to_dict()["by_query_class"] == why.by_query_class.reset_index().to_dict("records")
 
 
 class TestParts:
-    def test_of_discount_and_gain_sum_to_the_total(self, grouped):
+    @pytest.mark.parametrize(
+        ("first", "jk"), [("ndcg_linear@10", "ndcg_jk@10"), ("ndcg_jk(base=3)@10", "ndcg_jk(base=3)@10")]
+    )
+    def test_of_discount_and_gain_sum_to_the_total(self, grouped, first, jk):
         judgments, scores, _ = two_models(grouped, 6)
-        why = attribution(judgments, scores, ["ndcg_linear@10", "ndcg_exp@10"])
-        names = ["ndcg_jk@10", "ndcg_linear@10", "ndcg_exp@10"]
+        why = attribution(judgments, scores, [first, "ndcg_exp@10"])
+        names = [jk, "ndcg_linear@10", "ndcg_exp@10"]
         own, other = (gw.evaluate(names, judgments, scores[model]).mean for model in "AB")
         jarvelin, between, burges = (own[name] - other[name] for name in names)
         assert why.parts.loc["discount", "change"] == pytest.approx(between - jarvelin, abs=ROUNDING)

@@ -95,7 +95,7 @@ def plan(difference=0.01, **options):
 V, T = ValueError, TypeError
 
 VERDICTS = [
-    ("shapes", lambda: verdict(second=OTHER[:39]), "values['second']", V, "(39, 3)"),
+    ("shapes", lambda: verdict(second=OTHER[:39]), "values['first'], (40, 3)", V, "(39, 3)"),
     ("one dimension", lambda: verdict(first=GOOD[:, 0]), "values['first']", V, "two dimensions"),
     ("no queries", lambda: verdict(first=GOOD[:0], second=GOOD[:0]), "values['first']", V, "one query"),
     ("NaN", lambda: verdict(second=changed_at(OTHER, (5, 1), np.nan)), "query 5", V, "'B'"),
@@ -120,6 +120,7 @@ VERDICTS = [
     ("alpha as text", lambda: verdict(alpha="0.05"), "alpha", T, "'0.05'"),
     ("a margin that is true", lambda: verdict(margin=True), "margin", T, "True"),
     ("199 draws", lambda: verdict(draws=199), "draws", V, "at least 200"),
+    ("half a draw", lambda: verdict(draws=200.5), "draws must", V, "200.5"),
     ("a negative seed", lambda: verdict(seed=-1), "seed", V, "at least 0"),
     ("a fraction for a seed", lambda: verdict(seed=1.5), "seed", V, "1.5"),
     ("what varies", lambda: recipes(vary="seeds"), "vary", V, "did you mean"),
@@ -256,6 +257,7 @@ SCORES = [
     ("NaN", lambda: scores({"a": [1.0, 2.0, 3.0, math.nan]}), "model 'a'", V, "query 1"),
     ("no file", lambda: scores({"a": "no/such/file.npy"}), "model 'a'", OSError),
     ("no features", lambda: scores({"a": LinearRegression()}), "features=", V, "model 'a'"),
+    ("baseline first", lambda: scores({"a": LinearRegression()}, baseline="B"), "model must be", V, "'B'"),
     ("files without a format", lambda: scores({"a": [__file__] * 3}), "model 'a, repeat 1'", V, "format"),
     ("text among scores", lambda: scores({"a": [1.0, "y", 3.0, 4.0]}), "model 'a'", T),
     ("a number for a name", lambda: scores({1: [1.0, 2.0, 3.0, 4.0]}), "models", T, "got 1"),
@@ -342,6 +344,7 @@ PLANS = [
     ("seed", lambda: plan(seed=-1), "seed", V, "at least 0"),
     ("correlation", lambda: plan(correlation=1.5), "correlation", V, "1.5"),
     ("claim", lambda: plan(claim="pairs"), "claim", V, "did you mean"),
+    ("a share above 1", lambda: plan(differing=1.5), "differing", V, "1.5"),
     ("no share that differs", lambda: plan(differing=0), "differing", V, "above 0"),
     ("a loss", lambda: plan(-0.02, claim="ship", require="no_loss", margin=0.01), "difference", V, "above -0.01"),
     ("no variance", lambda: plan(query=0), "query", V, "all 0"),

@@ -106,6 +106,8 @@ def test_rankings_show_the_columns(comparison):
     rows = TABLE[TABLE["query"] == 7].sort_values("sales", ascending=False)
     assert table["revenue"].tolist() == rows["revenue"].tolist()
     assert table["label"].tolist() == rows["label"].tolist()
+    tied = gw.compare({"tied": TABLE["query"]}, JUDGMENTS, "dcg_linear(column=revenue,ties=best)@5").ranking(7, "tied")
+    assert tied["revenue"].tolist() == sorted(rows["revenue"], reverse=True)
 
 
 def test_sensitivity(comparison):
@@ -117,17 +119,20 @@ def test_sensitivity(comparison):
 
 def test_a_table_with_columns():
     scores = ["grades", "sales", "noise"]
-    read = gw.compare_table(TABLE, scores, METRICS, columns=["revenue", "clicked"])
-    expected = gw.compare(MODELS, JUDGMENTS, METRICS).leaderboard
-    pd.testing.assert_frame_equal(read.leaderboard, expected)
+    weights = TABLE["query"] % 3 + 1
+    judgments = gw.Judgments.from_frame(TABLE.assign(weight=weights), columns=["revenue", "clicked"], weight="weight")
+    for table, judged, options in ((TABLE, JUDGMENTS, {}), (TABLE.assign(w=weights), judgments, {"weight": "w"})):
+        read = gw.compare_table(table, scores, METRICS, columns=["revenue", "clicked"], **options)
+        pd.testing.assert_frame_equal(read.leaderboard, gw.compare(MODELS, judged, METRICS).leaderboard)
 
 
-def compare_table(**options):
-    return gw.compare_table(TABLE, ["grades", "sales"], METRICS, **options)
+def compare_table(scores=("grades", "sales"), **options):
+    return gw.compare_table(TABLE.assign(copy=TABLE["label"]), list(scores), METRICS, **options)
 
 
 CASES = [
     BadInput("no column", lambda: compare_table(columns=["revenue"]), "'clicked'", ValueError, "columns revenue"),
+    BadInput("labels", lambda: compare_table(["copy"], columns=["revenue", "clicked"]), "'copy'", ValueError, "label"),
     BadInput("unknown", lambda: compare_table(columns=["revenu"]), "'revenu'", ValueError, "mean 'revenue'"),
     BadInput("scores", lambda: compare_table(columns=["revenue", "clicked", "sales"]), "'sales'", ValueError, "label"),
     BadInput(

@@ -64,6 +64,8 @@ def test_means_over_weighted_queries():
     least = minimize_scalar(mean_spread, bounds=(0, 1), method="bounded", options={"xatol": 1e-12})
     assert bound.two_rankings == pytest.approx(least.fun, abs=1e-8)
     assert (bound.queries, len(bound.per_query)) == (3, 4)
+    possible = [one.two_rankings > 1e-6 for one in alone]
+    assert bound.possible == sum(possible[:3]) == sum(possible) - 1
 
 
 def spread(labels, t):

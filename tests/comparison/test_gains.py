@@ -104,6 +104,7 @@ class TestErrors:
         both = [bases.index(1.0), bases.index(2.0)]
         direct = comparison._sample.joint(BOTH).estimated
         np.testing.assert_allclose(estimated.error[both], direct.error, rtol=1e-12)
+        np.testing.assert_allclose(estimated.widths[both], direct.widths, rtol=1e-12)
         covariance = np.einsum("rm,rk->mk", blocks[:, both[0]], blocks[:, both[1]])
         np.testing.assert_allclose(covariance, (direct.root.T @ direct.root)[:3, 3:], rtol=1e-4, atol=1e-10)
 
@@ -202,13 +203,17 @@ class TestCrossings:
         mean = np.stack([-np.log(at), np.log(at) - 2 * math.log(1.2), 0 * at - math.log(1.2) + 0.02], axis=1)
         assert find_leaders("abc", at, mean)["model"].tolist() == ["a", "c", "b"]
 
-    def test_interval_is_where_the_band_holds_zero(self):
-        lead = np.log(self.AT / 2)
+    @pytest.mark.parametrize(("sign", "order"), [(1, ("a", "b")), (-1, ("b", "a"))])
+    def test_interval_is_where_the_band_holds_zero(self, sign, order):
+        """Its ends are the first evaluated bases outside, or the ends of the path."""
+        lead = sign * np.log(self.AT / 2)
         difference = np.zeros((9, 2, 2))
         difference[:, 0, 1], difference[:, 1, 0] = lead, -lead
         error = np.full((9, 2, 2), 0.1)
-        (found,) = find_crossings("ab", self.AT, difference, error, np.zeros(9), 2.0).itertuples()
-        assert (found.first, found.second) == ("a", "b")
-        assert (found.base, found.lower, found.upper) == pytest.approx(
-            (2, 2 / math.exp(0.2), 2 * math.exp(0.2)), rel=0.01
-        )
+        step = 4 ** (1 / 8 / gain_path.FINE_STEPS)
+        for critical, end in ((2.0, math.exp(0.2)), (20.0, 2)):
+            (found,) = find_crossings("ab", self.AT, difference, error, np.zeros(9), critical).itertuples()
+            assert (found.first, found.second) == order
+            assert found.base == pytest.approx(2, rel=1e-4)
+            for ratio in (found.upper / 2, 2 / found.lower):
+                assert end - 1e-9 <= ratio <= end * step + 1e-9

@@ -9,8 +9,10 @@ from tests.comparison.populations import one_sided, two_sided
 from tests.comparison.tables import leaderboard_table, pairs_table
 
 import gainwise as gw
+from gainwise.comparison import pairs
 
 NAMES = ["p", "q", "r", "s"]
+NDCGS = ("ndcg_linear@10", "ndcg_exp@10")
 
 
 def two_metrics(seed=0, queries=300, models=4):
@@ -38,8 +40,14 @@ def test_conflict_p_value_is_the_larger_of_two_one_sided_ones():
         assert row["p_value"] == pytest.approx(max(first, second), rel=1e-8)
 
 
-def test_adjusted_p_values_are_those_of_the_step_down_max_t():
-    """Romano & Wolf (2005) by a plain loop over fresh draws: the maximum is over the hypotheses that remain."""
+@pytest.mark.parametrize("single_step", [False, True])
+def test_adjusted_p_values_are_those_of_the_step_down_max_t(single_step, monkeypatch):
+    """Romano & Wolf (2005) by a plain loop over fresh draws: the maximum is over the hypotheses that remain.
+
+    With many models, it is over all hypotheses.
+    """
+    if single_step:
+        monkeypatch.setattr(pairs, "MAX_MODELS", 3)
     values = two_metrics(4)
     table = pairs_table(values, models=NAMES, draws=20_000)
     contrasts = [v[:, x] - v[:, y] for v in values.values() for x, y in itertools.combinations(range(4), 2)]
@@ -50,7 +58,7 @@ def test_adjusted_p_values_are_those_of_the_step_down_max_t():
     for place in sorted(remaining, key=lambda one: -statistics[one]):
         highest = max(highest, (draws[:, sorted(remaining)].max(axis=1) >= statistics[place]).mean())
         expected[place] = highest
-        remaining.remove(place)
+        remaining -= set() if single_step else {place}
     found = np.concatenate([table["p_adjusted a"], table["p_adjusted b"]])
     np.testing.assert_allclose(found, expected, rtol=0.05, atol=0.004)
     assert (found > np.concatenate([table["p_value a"], table["p_value b"]])).all()
@@ -191,9 +199,22 @@ def test_discordance_is_the_difference_of_differences_under_two_ndcgs():
     assert (same["discordance p_value"] == 1).all()
 
 
-def test_p_is_never_zero():
+def test_discordance_counts_repeats():
+    """If all variance is between repeats, the result is SciPy's two-sample test of their differences."""
+    rng = np.random.default_rng(0)
+    runs, noise = rng.normal(size=(2, 2, 1, 6)), rng.normal(0, 1e-4, (2, 2, 50, 1))
+    values = {name: list(runs[row] + noise[row]) for row, name in enumerate(NDCGS)}
+    (p_value,) = gw.Comparison(values, ["p", "q"], draws=200).pairs["discordance p_value"]
+    assert p_value == pytest.approx(stats.ttest_ind(*(runs[1] - runs[0])[:, 0], equal_var=False).pvalue, rel=1e-3)
+
+
+@pytest.mark.parametrize("limit", [1, 2])
+def test_p_is_never_zero(limit, monkeypatch):
+    monkeypatch.setattr(pairs, "MAX_MODELS", limit)
     v = np.stack([np.zeros(5000), np.ones(5000)], axis=1) + np.random.default_rng(0).normal(0, 1e-3, (5000, 2))
-    assert 0 < pairs_table({"a": v, "b": -v}, draws=500).p_value[0] < 1e-100
+    row = pairs_table({"a": v, "b": -v}, draws=500).iloc[0]
+    assert 0 < row["p_value"] < 1e-100
+    assert row["p_adjusted"] == pytest.approx(1 / 501)  # No draw is as large.
 
 
 def test_leaderboard_interval_of_one_model_is_the_textbook_one():

@@ -143,5 +143,9 @@ class TestPlansFromAComparison:
         assert rare.queries_upper == pytest.approx(34.5 / np.quantile(shares, 0.2), rel=0.08)
 
     def test_one_metric_will_do_for_a_pair(self):
-        comparison = Comparison({FIRST: pilot()[FIRST]}, list("ABC"))
-        assert comparison.plan(0.02, claim="pair").queries > 100
+        """It is the pair whose differences vary most."""
+        values = pilot()[FIRST] * [1, 3, 1]
+        found = Comparison({FIRST: values}, list("ABC")).plan(0.02, claim="pair")
+        spreads = {pair: (values[:, pair[0]] - values[:, pair[1]]).std() for pair in ((0, 1), (0, 2), (1, 2))}
+        assert found.models == tuple("ABC"[place] for place in max(spreads, key=spreads.get))
+        assert found.queries > 100

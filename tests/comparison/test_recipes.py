@@ -11,7 +11,7 @@ from tests.comparison.populations import NAMES, corrected, panel_of, runs_of
 from tests.comparison.tables import verdict_of
 
 import gainwise as gw
-from gainwise.comparison.bounds import DifferenceBounds
+from gainwise.comparison.bounds import DifferenceBounds, PairErrors
 from gainwise.comparison.estimates import estimate, estimate_variance_components
 
 
@@ -85,6 +85,15 @@ def test_degrees_of_freedom_are_welch_s_where_queries_do_not_vary():
         freedom = DifferenceBounds.from_estimate(estimate(panel_of(values))).freedom[row, 0, 1]
         assert freedom == pytest.approx(expected, rel=1e-6)
 
+    def test_errors_of_more_queries_are_those_of_copies_of_queries(self):
+        """Copies have the same variance of repeats. Their covariance over queries has n - 1 instead of 3n - 1."""
+        values, more = runs_of(0, counts=(5, 6)), 599 / 199
+        copies = {name: [np.tile(table, (3, 1)) for table in tables] for name, tables in values.items()}
+        errors, expected = (PairErrors.from_estimate(estimate(panel_of(each)), 0, 1) for each in (values, copies))
+        scaled = errors.scale(more)
+        np.testing.assert_allclose(scaled.error, expected.error)
+        assert scaled.correlation == pytest.approx(expected.correlation) != pytest.approx(errors.correlation)
+
 
 class TestVerdict:
     def test_json_of_a_single_query_has_no_infinite_parts(self):
@@ -93,11 +102,18 @@ class TestVerdict:
         assert json.loads(json.dumps(told, allow_nan=False))["variance"]["ndcg_exp@10"]["query"] is None
 
     @pytest.mark.parametrize(
-        ("counts", "few"), [((3, 5), ("model 1",)), ((4, 3), ("model 1", "model 2")), ((5, 0), ())]
+        ("counts", "few", "times"),
+        [
+            ((3, 5), ("model 1",), "3 to 5 times each"),
+            ((4, 3), ("model 1", "model 2"), "3 or 4 times each"),
+            ((5, 0), (), "5 times."),
+        ],
     )
-    def test_few_runs_are_flagged(self, counts, few):
+    def test_few_runs_are_flagged(self, counts, few, times):
         values = runs_of(1, counts=counts)
-        found = {flag.code: flag for flag in verdict_of(values["x"], values["y"], draws=200).flags}
+        verdict = verdict_of(values["x"], values["y"], draws=200)
+        assert f", trained {times}" in verdict.about
+        found = {flag.code: flag for flag in verdict.flags}
         assert ("few repeats" in found) == bool(few)
         if few:
             assert found["few repeats"].models == few
@@ -128,14 +144,15 @@ def test_fewer_than_five_repeats_leave_the_verdict_open_and_have_single_bounds()
 
 
 class TestVarianceParts:
-    def test_parts_are_those_of_an_analysis_of_variance(self):
-        """Balanced and unweighted: the textbook mean squares of the two-way layout."""
-        values = runs_of(3, queries=120, counts=(4, 6), repeat=0.05)
+    @pytest.mark.parametrize("fixed", [(), (0,)])
+    def test_parts_are_those_of_an_analysis_of_variance(self, fixed):
+        """Balanced and unweighted: the textbook mean squares of the two-way layout. A fixed model adds nothing."""
+        values = runs_of(3, queries=120, counts=(4, 6, *fixed), repeat=0.05)
         panel = panel_of(values)
         found = estimate_variance_components(panel, estimate(panel).repeats)
         for name in NAMES:
             repeat, rest = [], []
-            for x in values[name]:
+            for x in values[name][:2]:
                 left = x - x.mean(axis=1, keepdims=True) - x.mean(axis=0) + x.mean()
                 rest.append((left**2).sum() / ((len(x) - 1) * (x.shape[1] - 1)))
                 repeat.append((len(x) * x.mean(axis=0).var(ddof=1) - rest[-1]) / len(x))

@@ -69,7 +69,7 @@ def test_wins_of_any_number_of_models_are_those_of_a_loop(models, spread):
 def test_estimates_without_pairs_have_the_same_means():
     rng = np.random.default_rng(3)
     values = rng.random((80, 5))
-    values[:, 4] = values[:, 1]
+    values[:, 4] = values[:, 1] + 4e-13  # less than rounding errors
     panel = panel_of({"a": values, "b": values[:, ::-1] ** 2})
     means, full = estimate(panel, pairs=False), estimate(panel)
     assert means.error.size == 0

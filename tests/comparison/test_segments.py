@@ -82,13 +82,21 @@ class TestSegments:
         assert "rare (12)" in found.text
         assert found.frame()["decided"].tolist() == [True, False, True]
 
+    def test_a_disagreement_within_a_segment_is_stated(self):
+        values = values_of(lead=0.0)
+        for place, metric in enumerate(METRICS):
+            values[metric][KINDS == "tail", place] += 0.1
+        found = compared(values).segments
+        assert found["tail"].verdict.kind == "genuine"
+        assert "Where segment is tail (300 queries), no model is best under both metrics" in found.text
+
     def test_a_segment_that_a_metric_skips(self):
         values = values_of()
         values[SECOND][KINDS == "tail"] = np.nan
         values["witness"] = values[FIRST].copy()
         values["witness"][KINDS == "head"] = np.nan
         found = compared(values).segments
-        assert (found["tail"].queries, found["tail"].verdict) == (0, None)
+        assert (found["tail"].queries, found["tail"].units, found["tail"].verdict) == (0, 0, None)
         assert set(found["head"].leaderboard["metric"]) == set(METRICS)
         assert found["head"].share == pytest.approx(400 / 412)
         json.dumps(found.to_dict(), allow_nan=False)

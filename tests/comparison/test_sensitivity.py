@@ -120,7 +120,6 @@ def test_trec_deep_learning(trec_dl, year, expected):
         assert share == value
     by_gain = max(row["reversed"] for row in found.table.to_dict("records") if row["kind"] == "gain")
     assert found.headline.startswith(f"The gain reverses {100 * by_gain:.1f} % of the pairs of models, and ")
-    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["models"] == list(found.models)
 
 
 MASKED = gw.Judgments([2, 1, 0, 0] * 40, group=[4] * 40, judged=[True, True, True, False] * 40)
@@ -141,6 +140,8 @@ def test_choices_are_those_that_the_metric_has(metric, judgments, kinds):
     models = {f"m{seed}": np.random.default_rng(seed).random(160) for seed in range(6)}
     found = gw.compare(models, judgments, [metric, "mrr"], draws=200).sensitivity()
     assert set(found.table["kind"]) == kinds
+    assert found.table.index.tolist() == list(range(len(found.table)))
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["models"] == list(found.models)
     first = max(found.table.to_dict("records"), key=lambda row: row["reversed"])
     largest = f"reverses {100 * first['reversed']:.1f} % of the pairs of models"
     assert (largest in found.headline) == (found.queries >= 30)

@@ -11,7 +11,7 @@ LABELS = RNG.integers(0, 4, 480)
 QID = np.repeat([f"q{place}" for place in range(40)], 12)
 SCORES = {name: LABELS * taste + RNG.normal(size=480) for name, taste in (("old", 0.5), ("new", 0.6), ("third", 0.1))}
 WEIGHTS = RNG.integers(1, 4, 40).astype(float)
-TEXTS = {query: f"shoes {query}" for query in QID}
+TEXTS = {query: f"shoes {query}" for query in QID[::24]}  # every second query
 
 
 def compare(names=("old", "new"), metrics=("ndcg_linear@10", "ndcg_exp@10"), **options):
@@ -35,7 +35,7 @@ def test_the_largest_losses_with_both_rankings():
     comparison = compare()
     table, expected = comparison.losses("old", most=7), find_by_hand(comparison, 7)
     assert table["query"].tolist() == [query for _, query, _ in expected]
-    assert table["text"].tolist() == [TEXTS[query] for _, query, _ in expected]
+    assert table["text"].tolist() == [TEXTS.get(query, "") for _, query, _ in expected]
     np.testing.assert_allclose(table["loss"], [loss for loss, _, _ in expected])
     for row, (_, _, order) in zip(table.to_dict("records"), expected, strict=True):
         for name, places in order.items():

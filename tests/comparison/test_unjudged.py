@@ -139,10 +139,12 @@ class TestOtherHandling:
             for metric, by_model in means.items():
                 assert found.unjudged.other_means[metric] == pytest.approx(by_model, rel=1e-12)
 
-    def test_means_of_weighted_queries_and_repeats(self, data):
-        runs, qrels = data
-        repeats = {name: [run] * 3 for name, run in runs.items()}
-        found, other = (gw.compare_runs(repeats, qrels, METRICS, unjudged=how) for how in ("irrelevant", "drop"))
+    def test_means_of_weighted_queries_and_repeats(self):
+        rng = np.random.default_rng(1)
+        judged, labels = rng.random(300) < 0.7, rng.integers(0, 4, 300)
+        judgments = gw.Judgments(labels * judged, group=[10] * 30, judged=judged, weight=np.arange(30))
+        repeats = {name: list(rng.random((3, 300))) for name in ("old", "new")}
+        found, other = (gw.compare(repeats, judgments, METRICS, unjudged=how) for how in ("irrelevant", "drop"))
         assert found.unjudged.other_means["ndcg_exp@10"] == pytest.approx(other.leaderboard["ndcg_exp@10"].to_dict())
 
     @pytest.mark.parametrize("metrics", [METRICS[:2], METRICS[:1]])
@@ -154,6 +156,8 @@ class TestOtherHandling:
         best = "new" if how == "irrelevant" else "old"
         assert "No choice yet: Unjudged documents decide" in as_text(chart.headline)
         assert f"{best} has the highest mean {METRICS[0]}" in as_text(chart.headline)
+        if len(metrics) == 2:
+            assert f"{best.upper()} has" in as_text(found.verdict.describe_obstacle({"old": "OLD", "new": "NEW"}))
         assert not any(row.starred for row in chart.rows)
         assert ("left out" in chart.headline) == (how == "irrelevant")
 

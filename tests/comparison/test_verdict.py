@@ -7,10 +7,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from tests.comparison.populations import corrected, to_t, uncorrected
+from tests.comparison.populations import corrected, panel_of, to_t, uncorrected
 from tests.comparison.tables import comparison_of, verdict_of
 
 import gainwise as gw
+from gainwise.comparison.estimates import estimate
+from gainwise.comparison.inference import BestTest, draw_errors
 
 pytestmark = pytest.mark.slow
 
@@ -86,6 +88,18 @@ def test_verdict_follows_the_design(seed, margin):
     assert set(verdict.common_best) == kept
     _, above, limit = by_the_book(a, b, 0.05, margin, 2000, seed)
     assert verdict.material == ((statistic > critical) & (above > limit)).all()
+
+
+@pytest.mark.parametrize(("lead", "alpha"), [(2.4, 0.05), (0.95, 0.4)])
+def test_weighted_draws_of_the_tail_give_the_result_of_plain_draws(lead, alpha):
+    """Ten models are so far behind that they hardly count. Two models lead by so many standard errors."""
+    far = [-7.0] * 10
+    values = exact(0.2 * np.sqrt(2 / 400) * np.array([[0, -lead, *far], [-lead, 0, *far]]))
+    estimated = estimate(panel_of(dict(zip("xy", values, strict=True))))
+    found = BestTest(estimated, draw_errors(estimated, 20_000, 0, tail=True), alpha)
+    p, statistic, critical = by_the_book(*values, alpha, 0.0, 20_000, 1)
+    assert found.p_value == pytest.approx(p.max(), rel=0.1)
+    assert found.not_rejected.tolist() == (statistic <= critical).tolist() == [False] * 12
 
 
 @pytest.mark.parametrize("seed", [3, 5, 8, 12])
@@ -198,6 +212,12 @@ def test_kinds_of_verdicts(leads, margin, kind, common_best, material, within_ma
     assert verdict.kind == kind
     assert verdict.common_best == tuple(f"model {number}" for number in common_best)
     assert (verdict.material, verdict.within_margin) == (material, within_margin)
+    # More queries are advised if several models may be best, with the difference that these queries can show.
+    is_open = kind == "unresolved" and len(common_best) > 1
+    assert ("Add queries, not models." in verdict.text) == is_open
+    assert ("400 queries can show differences of about" in verdict.text) == is_open
+    within = f"the loss is at most the margin of {margin}."
+    assert (within in verdict.text) == (within_margin and kind in ("genuine", "immaterial"))
 
 
 @pytest.mark.parametrize(("lead", "kind", "numbers"), [(1.85, "unresolved", [2, 1]), (2.2, "agree", [1, 1])])

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost as xgb
+from scipy.stats import norm
 from tests.bad_inputs import BadInput, bad_inputs
 from tests.cli.shell import gainwise, json_of
 
@@ -231,12 +232,29 @@ def test_command(tmp_path):
     assert len(content["findings"]) == 1 + sum(map(len, parts.values()))
 
 
+def test_weights_of_a_dataset_and_features_of_a_matrix():
+    rng = np.random.default_rng(0)
+    for weight, count in ((rng.random(ROWS), 1), (rng.random(len(DATA.group))[DATA.qid], 0)):
+        result = gw.check(lgb.Dataset(DATA.features, DATA.labels, group=DATA.group, weight=weight))
+        assert [found.code for found in result.findings].count("document weights") == count
+    for matrix in (xgb.DMatrix, xgb.QuantileDMatrix):  # They do not contain the features as they were passed.
+        result = gw.check(matrix(np.c_[DATA.features, DATA.labels], DATA.labels, qid=DATA.qid))
+        assert "label in features" not in {found.code for found in result.findings}
+
+
+def test_numbers_of_findings():
+    found = {finding.code: str(finding) for finding in gw.check(change(labels=DATA.labels - 1)).findings}
+    assert "negative, such as -1." in found["negative labels"]
+    size = (norm.ppf(0.95) + norm.ppf(0.8)) * 0.1 / np.sqrt(60)
+    assert f"differences below {size:.3f}" in found["few queries"]
+
+
 BAD = [
     BadInput("no data", lambda: gw.check({}), "data", ValueError, "at least one"),
     BadInput("text", lambda: gw.check("train.txt"), "data", TypeError, "got str"),
     BadInput("library", lambda: gw.check(DATA, library="lgb"), "library", ValueError, "lightgbm"),
     BadInput("code", lambda: gw.check(DATA, ignore=["leaks"]), "ignore", ValueError, "'leak'"),
-    BadInput("column", lambda: gw.check(pd.DataFrame({"qid": [1], "label": [1]})), "query", ValueError, "qid"),
+    BadInput("column", lambda: gw.check(pd.DataFrame({"qid": [1], "label": [1]})), "query=", ValueError, "qid"),
     BadInput("no labels", lambda: gw.check(lgb.Dataset(DATA.features, group=DATA.group)), "labels", ValueError, ""),
 ]
 

@@ -75,7 +75,8 @@ class TestSameBits:
 
     def test_negative_labels(self):
         rng = np.random.default_rng(1)
-        judgments = gw.Judgments(rng.integers(-2, 3, 900), group=[9] * 100, negative_labels="allow")
+        labels = np.minimum(rng.integers(-2, 3, 900), np.arange(900) % 300 // 9)  # Some queries have no positive label.
+        judgments = gw.Judgments(labels, group=[9] * 100, negative_labels="allow")
         metrics = gw.parse_metrics("ndcg_linear@3", "ndcg_linear", "dcg_linear@5", "cg", "map")
         assert_core_equals_numpy(metrics, judgments, rng.integers(0, 5, 900).astype(float))
 
@@ -102,6 +103,12 @@ class TestOutsideTheCore:
         judgments = gw.Judgments([np.nan, 1, 0], group=[1, 2], judged=[False, True, True])
         found = gw.evaluate("precision(denominator=min_k_n)@3", judgments, [3, 2, 1]).per_query
         np.testing.assert_array_equal(found, [[np.nan], [0.5]])
+
+    def test_a_tie_at_the_end_next_to_a_longer_tie_of_another_query(self):
+        judgments = gw.Judgments([0, 0, 0, 1] * 2, group=[4, 4])
+        expected = [(1 + 1 / 2 + 1 / 3 + 1 / 4) / 4, (1 / 2 + 1 / 3 + 1 / 4) / 3]
+        found = in_numpy(gw.parse_metrics("mrr"), judgments, np.array([1.0] * 4 + [9.0, 1.0, 1.0, 1.0]))
+        assert found[:, 0].tolist() == pytest.approx(expected, rel=1e-15)
 
     def test_custom_statistics_of_labels(self):
         class Strict(gw.RR):

@@ -76,6 +76,11 @@ class TestParts:
         assert sum(step.effect for step in steps) == pytest.approx(evaluate(last) - evaluate(first), abs=1e-14)
         assert len({step.option for step in steps}) == len(steps)
         assert all(step.before != step.after for step in steps)
+        assert ("metric" in {step.option for step in steps}) == (type(first) is not type(last))
+
+    def test_a_function_has_its_name(self):
+        (step,) = decompose(gw.NDCG(gain=np.square), gw.NDCG(gain="linear"), lambda metric: 0.0)
+        assert str(step) == "gain square → linear"
 
     def test_one_option_is_changed_at_a_time(self):
         table = gw.explain(self.JUDGMENTS, self.SCORES, k=3, metric="ndcg_exp@3")

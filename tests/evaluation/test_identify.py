@@ -1,6 +1,7 @@
 """`identify` finds the definition and the mistake that gave a number, and matches few unrelated numbers."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -264,6 +265,9 @@ class TestText:
         assert json.loads(json.dumps(result.to_dict()))["lines"] == result.lines
         assert "<table" in result._repr_html_()
         assert repr(result) == result.text
+        assert result.nearest["value"].between(0, 1).sum() == 5
+        shared = re.findall(r"(.*) \(the same number", result.text)
+        assert len(shared) == sum(" and " in names for names in shared) > 0
 
 
 @pytest.mark.slow

@@ -71,6 +71,13 @@ def test_trec_eval_on_every_query(seed):
     assert_trec_eval(gw.evaluate_run(METRICS, run, qrels), run, qrels)
 
 
+def test_texts_and_titles_are_those_of_the_table():
+    table = as_frame({"q1": {"a": 1, "b": 0}}, "label").assign(query_text="shoes", title=["red shoes", None])
+    judgments = gw.evaluate_run("mrr", {"q1": {"a": 1.0, "new": 2.0}}, table).judgments
+    assert judgments.texts == {"q1": "shoes"}
+    assert sorted(judgments.titles) == ["", "", "red shoes"]
+
+
 class TestCoverage:
     def test_documents_and_queries_that_do_not_match(self):
         result = gw.evaluate_run("mrr", RUN, QRELS)

@@ -172,7 +172,7 @@ EVALUATIONS = [
     ("label 0.5,", "gain", lambda: value("ndcg(gain=0/1)", [0, 0.5])),
     ("nan for label", "gain 'own'", lambda: evaluate_gain(lambda labels: np.where(labels == 2, nan, labels))),
     ("inf for label", "gain 'own'", lambda: evaluate_gain(lambda labels: np.where(labels == 2, inf, labels))),
-    ("among others", "gain 'own'", lambda: evaluate_gain(lambda labels: labels + len(labels))),
+    ("among others", "gain 'own'", lambda: evaluate_gain(lambda labels: 1e-9 * (labels + len(labels)))),
     ("shape ()", "gain 'own'", lambda: evaluate_gain(lambda labels: labels[0])),
     ("-1.0 for rank", "discount 'own'", lambda: evaluate_discount(lambda ranks: 2 - ranks)),
     ("shape (2,)", "discount 'own'", lambda: evaluate_discount(lambda ranks: [1, 0.5])),

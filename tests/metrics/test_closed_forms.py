@@ -69,6 +69,12 @@ def test_by_hand(metric, labels, scores, expected):
     assert value(metric, labels, scores) == pytest.approx(expected, rel=1e-15, abs=0)
 
 
+def test_err_without_ties_above_its_cutoff():
+    """The second metric ranks the documents below, which are tied."""
+    metrics, judgments = ["err(max_label=3)@1", "rprec"], gw.Judgments([2, 1, 0], group=[3])
+    assert gw.evaluate(metrics, judgments, [2, 1, 1]).per_query.tolist() == [[3 / 8, (1 + 1 / 2) / 2]]
+
+
 @pytest.mark.parametrize(
     ("metric", "labels", "expected"),
     [

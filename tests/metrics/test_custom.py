@@ -57,6 +57,16 @@ class TestSubclasses:
         assert pickle.loads(pickle.dumps(metric)) == metric == replace(metric)
         assert copy.deepcopy(metric) is metric
 
+    def test_an_option_without_a_default_is_required(self):
+        @dataclass(frozen=True, kw_only=True)
+        class Priced(gw.RR):
+            price: float
+            names = {"priced_rank": {}}
+
+        with pytest.raises(ValueError, match=r"requires price\. Write priced_rank\(price=…\)@5"):
+            gw.parse_metrics("priced_rank@5")
+        assert gw.parse_metrics("priced_rank(price=2)@5") == (Priced(price=2, k=5),)
+
     @pytest.mark.parametrize("k", [1, 2, None])
     @pytest.mark.parametrize("gain", ["linear", "exponential"])
     def test_values_are_those_of_its_score(self, gain, k):

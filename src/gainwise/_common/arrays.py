@@ -234,8 +234,7 @@ def index_of(values: Any) -> pd.Index[Any] | None:
 def align_rows(index: pd.Index[Any] | None, name: str, values: Any) -> Any:
     """Return pandas values in the row order of `index`. Values without an index are returned unchanged.
 
-    A `ValueError` is raised if rows do not match one to one, or if the values may be in either order: predictions for
-    rearranged rows have a new index, 0, 1, 2, …, and so has a column from before.
+    A `ValueError` is raised if rows do not match one to one.
     """
     own_index = index_of(values)
     if index is None or own_index is None or len(own_index) != len(index) or own_index.equals(index):
@@ -246,13 +245,6 @@ def align_rows(index: pd.Index[Any] | None, name: str, values: Any) -> Any:
         raise ValueError(
             f"{name} does not match the labels: {difference}. Use the same index for both, or pass {name}.to_numpy() "
             "if the rows are in the same order."
-        )
-    if only_counts(own_index):
-        first, second = index[:2].tolist()
-        raise ValueError(
-            f"{name} is ambiguous, because its index counts its rows, and the index of the labels is in another order "
-            f"({first}, {second}, …). Pass {name}.to_numpy() if the rows are in the same order, for example "
-            f"new predictions, or {name}.loc[index] with the index of the labels to match them by index."
         )
     return aligned
 

@@ -413,7 +413,7 @@ def find_joint_criticals(freedom: Floats, correlation: float, level: float) -> F
     def compute_excess(z: float) -> float:
         return float(2 * special.ndtr(-z) - compute_binormal(np.array(-z), np.array(-z), correlation)) - level
 
-    z = scipy.optimize.brentq(compute_excess, 0.0, BINORMAL_LIMIT, xtol=1e-10)
+    z = scipy.optimize.brentq(compute_excess, 0.0, BINORMAL_LIMIT)
     return np.asarray(-special.stdtrit(freedom, float(special.ndtr(-z))))
 
 

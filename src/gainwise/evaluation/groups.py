@@ -48,7 +48,7 @@ class AlignedScores:
 
     def __init__(self, judgments: Judgments, scores: Any) -> None:
         self.judgments = judgments
-        self.by_row = judgments.one_per_document("scores", scores)
+        self.by_row = judgments.one_score_per_document(scores)
         self.values = np.require(judgments.by_query(self.by_row), requirements=["C", "A"])
 
     def validate(self) -> None:

@@ -533,6 +533,8 @@ def parse_printed(number: Any) -> list[PrintedNumber]:
     [(0.59, 'ndcg', 5, 'lightgbm'), (0.61, 'ndcg', 10, 'lightgbm')]
     >>> [(n.value, n.name, n.k) for n in parse_printed("P_10 all 0.31") + parse_printed("81.84 %")]
     [(0.31, 'precision', 10), (0.8184, None, None)]
+    >>> [(n.value, n.name, n.k) for n in parse_printed("best P@5 run, ndcg@10: 0.61")]
+    [(0.61, 'ndcg', 10)]
     """
     if isinstance(number, Mapping):
         parsed = [entry for name, value in number.items() for entry in parse_printed(f"{name}: {_to_text(value)}")]

@@ -125,7 +125,7 @@ def _predict_documents(source: Any, judgments: Judgments, features: Any, rounds:
     """Return the scores of one model, one per document."""
     try:
         prediction = _read_scores(source, features, rounds)
-        scores = numbers("scores", judgments.in_row_order("scores", prediction.scores)).astype(np.float64)
+        scores = numbers("scores", judgments.align_scores(prediction.scores)).astype(np.float64)
     except (ValueError, TypeError, OSError):
         raise
     except Exception as error:
