@@ -68,7 +68,7 @@ NAMES = [  # argument in the message, its words, and names of metrics
     ("gain", "'graded'", "rbp(gain=linear)"),
     ("k", "no effect", "own_zero@10"),
     ("'ties'", "unknown option", "own_zero(ties=order)"),
-    ("'auc'", "ndcg_exp, ", "auc"),
+    ("'auc'", "(known: ", "auc"),
     ("'ndcg_exp@10'", "did you mean", "ndgc_exp@10", "NDCG_EXP@10"),
     ("'ndcg_linear@10'", "did you mean", "ndcg_cut_10", "ndcg_cut.10"),
     ("'precision@5,10'", "did you mean", "P.5,10"),
