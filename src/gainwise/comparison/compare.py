@@ -67,7 +67,7 @@ def compare(
         Each model is one of:
 
         - an array with one score per document, in the order of the labels,
-        - the path of a score file, or FILE:COLUMN (see `gainwise.data.read_scores`),
+        - the path of a score file, or ``FILE:COLUMN`` (see `gainwise.data.read_scores`),
         - a fitted model with a `predict` method, which requires `features`,
         - a list of three or more of these: the repeats of one training configuration.
     judgments : Judgments
