@@ -96,6 +96,11 @@ class NeededSize(NamedTuple):
             return ""
         return "more than a million" if self.median > MANY else format_range(self.median, self.upper)
 
+    @property
+    def approximate(self) -> str:
+        """The range as an approximate number, or an empty text."""
+        return f"about {self}" if self.median is not None and self.median <= MANY else str(self)
+
 
 class DeferredSize:
     """Field for a needed size, or for a function that computes it when the field is first read."""
@@ -531,9 +536,8 @@ class BaselineComparison(Scope, TextResult):
         ):
             return ""
         needs = " This sample does not promise any number of queries that would suffice to ship."
-        if size := str(candidate.queries_needed or ""):
-            about = "" if size.startswith("more") else "about "
-            needs = f" To ship with 80 % probability, a new experiment with one test needs {about}{size} queries"
+        if (needed := candidate.queries_needed) and (size := needed.approximate):
+            needs = f" To ship with 80 % probability, a new experiment with one test needs {size} queries"
             needs += " (sufficient with 50 % and with 80 % confidence)." if " to " in size else "."
         if any(self.repeats.values()):
             needs += " More repeats may help, too: see Comparison.plan."
@@ -715,7 +719,7 @@ class _Sentence:
         needed = self.candidate.queries_needed
         if needed is None or needed.median is None:
             return ""
-        size = "more than a million" if needed.median > MANY else f"about {needed.median:,}"
+        size = needed._replace(upper=needed.median).approximate
         return f" A new test needs {size} queries, if the difference is as it looks."
 
 

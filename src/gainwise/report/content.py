@@ -108,11 +108,11 @@ class Content:
 
     def _describe_worse_segments(self) -> str:
         """Return in which segments the baseline is better than the model to ship, if segments do not decide."""
-        against, segments = self.against, self.comparison.segments
-        if against is None or against.segments or segments is None:
+        against = self.against
+        if against is None or against.segments:
             return ""
         first = rank_candidates(against)[0].candidate
-        if against.decisions[first] != "ship":
+        if against.decisions[first] != "ship" or (segments := self.comparison.segments) is None:
             return ""
         places = [segments.models.index(model) for model in (first, against.baseline)]
         parts = [part for part in segments.parts if part.is_better[:, places[0], places[1]].any()]
