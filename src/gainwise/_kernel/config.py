@@ -17,7 +17,7 @@ import numpy as np
 from .._common import __version__
 from .._common.validation import validate_choice
 
-ABI = 2
+ABI = 3
 """Expected result of `gainwise_kernel_abi` in kernel.cpp. Increase both if the interface changes."""
 NAMES = ("_gainwise_kernel.so", "_gainwise_kernel.dylib", "_gainwise_kernel.dll")
 VARIABLE = "GAINWISE_KERNEL"

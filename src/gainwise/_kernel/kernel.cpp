@@ -498,7 +498,7 @@ class Ranker {
 
 }  // namespace
 
-EXPORT int gainwise_kernel_abi(void) { return 2; }
+EXPORT int gainwise_kernel_abi(void) { return 3; }
 
 // Writes the values of all queries to `found`, shape (queries, columns). Returns an `Outcome`.
 EXPORT int32_t gainwise_evaluate(const Data *data, const Ask *asks, int64_t count, double *found, int64_t columns,

@@ -25,12 +25,10 @@ import numpy as np
 from .._common import cached_property
 from .._common.lazy import special
 from .._common.typing import Bools, Floats, Integers
+from .._kernel.differences import find_largest_differences, iter_pairs
 from .bounds import BoundKind, DifferenceBounds, add_skewness, compute_digests, remove_skewness, validate_bounds
 from .estimates import Estimate, draw_repeat_errors, estimate
 from .panel import Panel
-
-MAX_BLOCK = 65_536
-"""So many t-statistics are computed at a time, which fit into the cache of a processor."""
 
 MODEL_BLOCK = 64
 """So many models are tested at a time, to limit the memory for their comparisons with all models."""
@@ -170,33 +168,24 @@ class BootstrapDraws:
         if self.whole is not None:
             joint, rows = self.whole
             return joint.max_t[rows]
-        largest = np.empty(self.values.shape)
+        largest = np.zeros(self.values.shape)
         for row, part in enumerate(largest):
             self._compute_max_t(row, part)
         return largest
 
     def _compute_max_t(self, row: int, largest: Floats) -> None:
-        """Compute `max_t` of one metric, in place. Every pair is computed once for both of its directions."""
-        (_, models, total), fixed = self.values.shape, self.factor is None
-        error = self.estimated.error[row]
+        """Compute `max_t` of one metric, in place."""
+        (_, models, total), error = self.values.shape, self.estimated.error[row]
         inverse = np.divide(1.0, error, out=np.zeros_like(error), where=(error > 0) & (error < np.inf))
-        for part in (slice(start, min(start + MAX_CHUNK, total)) for start in range(0, total, MAX_CHUNK)):
-            draws = np.ascontiguousarray(self.values[row, :, part])
-            highest, lowest = np.zeros_like(draws), np.zeros_like(draws)
-            step = max(1, MAX_BLOCK // draws.shape[1])
-            buffer = np.empty((step, draws.shape[1]))
-            for start in range(0, models, step):
-                for k in range(min(start + step, models) - 1):
-                    others = slice(max(start, k + 1), start + step)
-                    if fixed:
-                        t = np.subtract(draws[others], draws[k], out=buffer[: len(draws[others])])
-                        t *= inverse[k, others, None]
-                    else:
-                        t = self.compute_t(row, k, others, part)
-                    np.maximum(highest[k], t.max(axis=0), out=highest[k])
-                    np.minimum(lowest[others], t, out=lowest[others])
-            t = np.maximum(highest, np.negative(lowest, out=lowest), out=highest)
-            largest[:, part] = map_to_t(t, self.estimated.freedom) if fixed else t
+        for part in (slice(start, start + MAX_CHUNK) for start in range(0, total, MAX_CHUNK)):
+            if self.factor is None:
+                t = find_largest_differences(self.values[row, :, part], inverse)
+                largest[:, part] = map_to_t(t, self.estimated.freedom)
+                continue
+            for k, others in iter_pairs(models, MAX_CHUNK):
+                t = self.compute_t(row, k, others, part)
+                np.maximum(largest[k, part], t.max(axis=0), out=largest[k, part])
+                np.maximum(largest[others, part], -t, out=largest[others, part])
 
     def find_critical(self, level: float) -> float:
         """Return the critical value of the largest t-statistic over all ordered pairs of models and metrics (max-T).
