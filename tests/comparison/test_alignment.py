@@ -41,7 +41,7 @@ def compare(frame, scores, **options):
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("offset", [0.0, 3.0])
 def test_a_shift_of_a_useful_model_is_found_in_every_order_of_the_rows(order, offset):
-    for seed, queries in ((1, 150), (2, MAX_QUERIES + 500)):
+    for seed, queries in ((1, 150), (8, 600), (2, MAX_QUERIES + 500)):
         frame = arrange(sample(seed, queries, offset), order)
         for shift, direction in ((1, "up"), (-1, "down")):
             with pytest.raises(ValueError, match=rf"'old'.*one row further {direction}.*allow_misaligned=True"):
@@ -52,7 +52,7 @@ def test_a_shift_of_a_useful_model_is_found_in_every_order_of_the_rows(order, of
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("offset", [0.0, 3.0])
 def test_aligned_scores_of_any_quality_raise_no_error(order, offset):
-    for seed, queries in ((3, 30), (4, 500), (5, MAX_QUERIES + 500)):
+    for seed, queries in ((3, 30), (9, 300), (4, 500), (5, MAX_QUERIES + 500)):
         frame = arrange(sample(seed, queries, offset), order)
         generator, score = np.random.default_rng(seed), frame["score"].to_numpy()
         levels = offset * generator.normal(size=queries)[frame["query"]]

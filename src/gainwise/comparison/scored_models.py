@@ -37,10 +37,7 @@ MAX_QUERIES = 2000
 """Queries of the test, evenly spaced if there are more."""
 
 SAMPLED_QUERIES = 200
-"""Queries of a first test if there are more than `MAX_QUERIES`, so that the test costs little."""
-
-SAMPLED_ERRORS = 2.5
-"""Standard errors in the first test that require the second one."""
+"""Queries whose NDCG a shift must improve, before it is tested on all, if there are more than twice as many."""
 
 MAX_FOREIGN = 0.75
 """If more rows than this share follow a row of another query, the rows are in an order that ignores queries."""
@@ -312,13 +309,13 @@ def validate_alignment(scores: Mapping[str, Floats], judgments: Judgments) -> No
     """
     if judgments.queries < MIN_QUERIES:
         return
-    is_large = judgments.queries > MAX_QUERIES
+    is_large = judgments.queries > 2 * SAMPLED_QUERIES
     sample = _build_shifts(judgments, SAMPLED_QUERIES) if is_large else None
     tested = None
     for name, column in scores.items():
         if np.isnan(column).any():
             continue  # The evaluation raises an error with the name of the model and the row.
-        if sample and all(above_own <= SAMPLED_ERRORS for above_own, *_ in sample.measure(column).values()):
+        if sample and all(above_own <= 0 for above_own, *_ in sample.measure(column).values()):
             continue
         tested = tested or _build_shifts(judgments, MAX_QUERIES)
         for shift, (above_own, above_chance, (own, moved)) in tested.measure(column).items():
