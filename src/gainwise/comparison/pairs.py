@@ -274,10 +274,11 @@ def _adjust_statistics(bootstrap: BootstrapDraws, pairs: Pairs, statistic: Float
     order, draws = np.argsort(statistic, axis=None, kind="stable"), bootstrap.draws
     ordered, fixed = statistic.ravel()[order], bootstrap.factor is None
     limits = invert_t(ordered, bootstrap.estimated.freedom) if fixed else ordered
-    counts, largest = np.empty(len(order)), np.zeros(draws)
+    counts, largest = np.zeros(len(order)), np.zeros(draws)
     step = max(1, STEP_BLOCK // draws)
-    for start in range(0, len(order), step):
-        part = slice(start, start + step)
+    reached = int(np.searchsorted(ordered, bootstrap.max_t.max() * (1 + 1e-9), side="right"))
+    for start in range(0, reached, step):  # No draw of any pair reaches the statistics of the others.
+        part = slice(start, min(start + step, reached))
         rows, places = np.divmod(order[part], len(pairs.places))
         t = bootstrap.compute_pair_t(rows, pairs.first[places], pairs.second[places])
         for place, (values, limit) in enumerate(zip(t, limits[part], strict=True), start):
