@@ -1,4 +1,4 @@
-// Finds the largest differences of rows with the same bits as the NumPy path in differences.py.
+// Compares all rows with each other with the same bits as the NumPy path in differences.py.
 // Compile with -ffp-contract=off, because a difference that is not rounded gives other bits.
 
 #include <algorithm>
@@ -42,4 +42,26 @@ EXPORT void gainwise_find_largest_differences(const double *values, const double
                                               int64_t columns) {
     for (int64_t begin = 0; begin < columns; begin += WIDTH)
         compare_columns(values + begin, scale, largest + begin, rows, columns, std::min(WIDTH, columns - begin));
+}
+
+// Writes the number of columns in which row j is larger than row k to `counts[k, j]`, shape (rows, rows).
+EXPORT void gainwise_count_larger(const int16_t *values, int32_t *counts, int64_t rows, int64_t columns) {
+    for (int64_t k = 0; k < rows; ++k) {
+        const int16_t *row = values + k * columns;
+        for (int64_t j = k + 1; j < rows; ++j) {
+            const int16_t *other = values + j * columns;
+            int32_t larger = 0, smaller = 0;
+            for (int64_t begin = 0; begin < columns; begin += INT16_MAX) {
+                int16_t other_larger = 0, row_larger = 0;  // As narrow as the values, which makes the loop fast.
+                for (int64_t i = begin, end = std::min<int64_t>(begin + INT16_MAX, columns); i < end; ++i) {
+                    other_larger += int16_t(other[i] > row[i]);
+                    row_larger += int16_t(row[i] > other[i]);
+                }
+                larger += other_larger;
+                smaller += row_larger;
+            }
+            counts[k * rows + j] = larger;
+            counts[j * rows + k] = smaller;
+        }
+    }
 }

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from .._common.arrays import compute_means
 from .._common.text import agree, pluralize
 from .._common.typing import Bools, Floats, Integers
+from .._kernel.differences import count_larger
 from .panel import FEW_REPEATS, Panel, sum_by_cluster
 
 ROUNDING = 1e-12
@@ -38,9 +39,6 @@ MODAL_SHARE = 0.9
 
 MIN_CODED = 50
 """Number of models from which on values are compared by their ranks, which are smaller numbers."""
-
-WIN_BLOCK = 128
-"""So many models are compared with one at a time, which fit into the cache of a processor."""
 
 MAX_ROOT = 400
 """Number of means, of all metrics together, up to which draws use a symmetric root of the covariance."""
@@ -345,44 +343,28 @@ def count_wins(values: Floats, tolerance: Floats) -> Counts:
     array([[[0, 1],
             [1, 0]]], dtype=int32)
     """
-    metrics, models, queries = values.shape
-    wins = np.zeros((metrics, models, models), dtype=np.int32)
-    above = np.zeros((min(models, WIN_BLOCK), -(-queries // 8) * 8), dtype=bool)
-    for row, table in enumerate(values):
-        codes = rank_values(table, float(tolerance[row])) if MIN_CODED <= models <= np.iinfo(np.uint16).max else None
-        table, least = (table, tolerance[row]) if codes is None else (codes, np.uint16(0))
-        for start in range(0, models, WIN_BLOCK):
-            part = table[start : start + WIN_BLOCK]
-            for k in range(models):
-                np.greater(part, table[k] + least, out=above[: len(part), :queries])
-                wins[row, k, start : start + WIN_BLOCK] = _count_true(above[: len(part)])
-    return wins
+    wins, models = [], values.shape[1]
+    for table, rounding in zip(values, tolerance.tolist(), strict=True):
+        codes = rank_values(table, rounding) if MIN_CODED <= models <= np.iinfo(np.int16).max else None
+        wins.append(count_larger(table, rounding) if codes is None else count_larger(codes))
+    return np.stack(wins)
 
 
-def _count_true(mask: Bools) -> Integers:
-    """Return the number of True in each row, whose length is a multiple of 8. Words of 8 Booleans are added at once."""
-    words, counts = mask.view(np.uint64), np.zeros(len(mask), dtype=np.int64)
-    for start in range(0, words.shape[1], 255):  # A byte of the sum is at most 255.
-        sums = words[:, start : start + 255].sum(axis=1)
-        counts += sums.view(np.uint8).reshape(-1, 8).sum(axis=1, dtype=np.int64)
-    return counts
-
-
-def rank_values(table: Floats, tolerance: float) -> NDArray[np.uint16] | None:
+def rank_values(table: Floats, tolerance: float) -> NDArray[np.int16] | None:
     """Return the ranks of the models on each query, equal for values that differ by rounding, shape (models, queries).
 
     The result is None if some differences are neither rounding nor clearly above it.
 
     >>> rank_values(np.array([[0.5, 0.2], [0.1, 0.2]]), 1e-12)
     array([[1, 0],
-           [0, 0]], dtype=uint16)
+           [0, 0]], dtype=int16)
     """
     order = np.argsort(table, axis=0)
     steps = np.diff(np.take_along_axis(table, order, axis=0), axis=0)
     apart = steps > 2 * tolerance
     if (steps[~apart] > tolerance / (2 * len(table))).any():
         return None
-    ranks, codes = np.zeros(table.shape, dtype=np.uint16), np.empty(table.shape, dtype=np.uint16)
+    ranks, codes = np.zeros(table.shape, dtype=np.int16), np.empty(table.shape, dtype=np.int16)
     np.cumsum(apart, axis=0, out=ranks[1:])
     np.put_along_axis(codes, order, ranks, axis=0)
     return codes
