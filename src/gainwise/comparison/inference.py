@@ -252,12 +252,14 @@ class BootstrapDraws:
         """The values in the order of their shape, which makes the selection of models fast."""
         return np.ascontiguousarray(self.values)
 
-    def compute_shifted_max_t(self, rows: Sequence[int] | Integers, k: int, shift: Floats, part: Integers) -> Floats:
-        """Return the largest `compute_t` + shift of any other model over model k in some draws, or 0 if all are less.
+    def compute_shifted_max_t(
+        self, rows: Sequence[int] | Integers, k: int, shift: Floats, part: Integers, floor: float = 0.0
+    ) -> Floats:
+        """Return the largest `compute_t` + shift of any other model over model k in some draws, at least `floor`.
 
         `rows` are the metrics, `shift` contains shifts of 0 or less, shape (rows, M), and `part` the indices of draws.
         """
-        largest, bounds = np.zeros(len(part)), self.max_t[rows, k][:, part]
+        largest, bounds = np.full(len(part), floor), self.max_t[rows, k][:, part]
         for unshifted in (True, False):  # The maximum without shifts leaves few draws and models with a shift.
             for row, shifts, bound in zip(rows, shift, bounds, strict=True):
                 left = np.flatnonzero(largest < bound)
@@ -298,21 +300,21 @@ class BootstrapDraws:
         bound, error = self.max_t[selected].max(axis=(0, 1)), self.estimated.error[selected]
         if not shift[(error > 0) & (error < np.inf)].any():
             return float(critical_value(bound, level, self.weights))
-        order, values = np.argsort(-bound), np.empty(0)
+        order, values, floor = np.argsort(-bound), np.empty(0), 0.0
         number = self._find_rank(level, order)
-        while len(values) < self.draws:
-            descending = np.argsort(-values)
+        while True:
+            descending, reaching = np.argsort(-values), self.draws
             rank = self._find_rank(level, order[descending])
             if rank <= len(values):
-                quantile = float(values[descending[rank - 1]])
-                if bound[order[len(values)]] <= quantile:
-                    return quantile
-            part = order[len(values) : len(values) + number + number // 2 + 1]
+                floor = float(values[descending[rank - 1]])
+                reaching = np.count_nonzero(bound > floor)
+            if reaching <= len(values):
+                return floor
+            part = order[len(values) : min(reaching, len(values) + number + number // 2 + 1)]
             shifted = [
-                self.compute_shifted_max_t(rows, int(k), shift[:, place], part) for place, k in enumerate(models)
+                self.compute_shifted_max_t(rows, int(k), shift[:, place], part, floor) for place, k in enumerate(models)
             ]
             values = np.concatenate([values, np.max(shifted, axis=0)])
-        return float(critical_value(values, level, None if self.weights is None else self.weights[order]))
 
     def _find_rank(self, level: float, order: Integers) -> int:
         """Return the rank of the quantile from above among draws whose values decrease in this order."""
