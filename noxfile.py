@@ -242,12 +242,8 @@ def sanitizers(session: nox.Session, sanitizer: str) -> None:
     session.run(
         *("python", "-m", "pytest", "-p", "no:cacheprovider"),
         *("-m", "not posix and not nightly", "-k", "not trainings and not experiments"),
-        *(
-            "tests/evaluation/test_compiled.py",
-            "tests/evaluation/test_evaluator.py",
-            "tests/_kernel/test_differences.py",
-        ),
-        "tests/test_corpus.py",
+        *("tests/evaluation/test_compiled.py", "tests/evaluation/test_evaluator.py"),
+        *("tests/_kernel/test_differences.py", "tests/test_corpus.py"),
         env=environment | options,
     )
 

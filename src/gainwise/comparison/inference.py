@@ -307,7 +307,7 @@ class BootstrapDraws:
             rank = self._find_rank(level, order[descending])
             if rank <= len(values):
                 floor = float(values[descending[rank - 1]])
-                reaching = np.count_nonzero(bound > floor)
+                reaching = int(np.count_nonzero(bound > floor))
             if reaching <= len(values):
                 return floor
             part = order[len(values) : min(reaching, len(values) + number + number // 2 + 1)]
