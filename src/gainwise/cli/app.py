@@ -49,6 +49,8 @@ GROUPS = {
 }
 """Groups in the help of commands that read judgments. All other options are in the group *Statistics*."""
 
+SHARED_OPTIONS = signature(InputOptions, eval_str=True).parameters
+
 
 class _Command(TyperCommand):
     """A command whose help shows options in groups, and flags without a type."""
@@ -142,7 +144,7 @@ def command(
 
     def register(function: Callable[..., int | None]) -> Callable[..., int | None]:
         own = dict(signature(function, eval_str=True).parameters)
-        shared = signature(InputOptions, eval_str=True).parameters if own.pop("inputs", None) else {}
+        shared = SHARED_OPTIONS if own.pop("inputs", None) else {}
         fields = {name: parameter for name, parameter in shared.items() if name not in without}
         if imports:
             own["modules"] = Parameter("modules", Parameter.KEYWORD_ONLY, default=None, annotation=Imports)
