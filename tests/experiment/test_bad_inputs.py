@@ -102,7 +102,7 @@ EXPERIMENTS = [
     ({"candidates": ["lightgbm"]}, "candidates[0]", "got str", TypeError),
     ({"candidates": [Candidate("a", "lightgbm"), Candidate("a", "xgboost")]}, "candidates", "when printed"),
     ({"candidates": [Candidate("a", "lightgbm"), Candidate("a ", "xgboost")]}, "'a '", "when printed"),
-    ({"candidates": grid("a", "xgboost", {"max_bin": [3, 5, 3]})}, "candidates", "'a max_bin=3' and"),
+    ({"candidates": grid("a", "xgboost", {"max_bin": [3, 5, 3]})}, "candidates", "max_bin=3' at 2"),
     (one(num_leafs=3), "params.num_leafs", "mean 'num_leaves'"),
     (one(num_leaves=15, num_leaf=4), "params.num_leaf", "one parameter of"),
     (one(label_gain=[0, 1]), "'label_gain'", "training_gain"),
@@ -219,7 +219,7 @@ FILES = [
     (candidate("params = {}\nsede = 3"), "candidates.1.sede", "not permitted"),
     (candidate("params = {num_leavs = 3}"), "candidates[1].params.num_leavs", "mean 'num_leaves'"),
     (candidate("[[candidates]]\nname = 'y'"), "candidates.2.library", "required"),
-    (candidate("[[candidates]]\nname = 'x'\nlibrary = 'xgboost'"), "candidates", "'x' and"),
+    (candidate("[[candidates]]\nname = 'x'\nlibrary = 'xgboost'"), "candidates", "'x' at 1"),
 ]
 
 

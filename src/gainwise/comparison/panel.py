@@ -228,7 +228,7 @@ def validate_model_names(models: Sequence[str], columns: int) -> tuple[str, ...]
     for place, name in enumerate(models):
         if not isinstance(name, str):
             raise TypeError(f"models[{place}] must be a string, got {name!r} of type {type(name).__name__}.")
-    validate_distinct("models", models)
+    validate_distinct("models", models, when_printed=True)
     return tuple(validate_text(f"models[{place}]", str(name)) for place, name in enumerate(models))
 
 

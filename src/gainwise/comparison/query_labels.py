@@ -12,7 +12,7 @@ import numpy as np
 from .._common.arrays import factorize, index_of, is_missing, objects, only_counts
 from .._common.text import format_exact, natural_order, pluralize
 from .._common.typing import Integers
-from .._common.validation import validate_name, validate_ordered, validate_unique
+from .._common.validation import validate_distinct, validate_name, validate_ordered
 from ..data.text import one_line
 from ..judgments import Judgments
 
@@ -94,7 +94,7 @@ def _read_columns(segments: Any) -> dict[str, Any]:
     """Return columns by name. A single column without a name is called `segment`."""
     validate_ordered("segments", segments)
     if hasattr(segments, "columns") and not isinstance(segments, Mapping):
-        validate_unique("names of columns of segments", list(map(str, segments.columns)))
+        validate_distinct("names of columns of segments", list(map(str, segments.columns)))
         columns = {str(name): segments[name] for name in segments.columns}
     elif isinstance(segments, Mapping) and segments and all(map(_is_column, segments.values())):
         columns = {str(name): labels for name, labels in segments.items()}

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._common.arrays import align_rows, factorize, index_of, integers, is_missing, nearest, numbers, vector
 from .._common.text import agree, pluralize
-from .._common.validation import validate_text, validate_unique
+from .._common.validation import validate_distinct, validate_text
 from ..judgments import Judgments
 from .tables import get_column
 
@@ -818,7 +818,7 @@ def _validate_names(names: Any, columns: int) -> tuple[str, ...] | None:
     texts = tuple(map(str, names))
     if len(texts) != columns:
         raise ValueError(f"feature_names must have one name per column of features ({columns}), got {len(texts)}")
-    validate_unique("feature_names", texts)
+    validate_distinct("feature_names", texts)
     return tuple(validate_text(f"feature_names[{position}]", name) for position, name in enumerate(texts))
 
 

@@ -257,7 +257,7 @@ def validate_candidates(candidates: Iterable[Any]) -> tuple[Candidate, ...]:
             raise TypeError(f"candidates[{place}] must be a Candidate, got {type(candidate).__name__}")
     if not candidates:
         raise ValueError("candidates is empty. Pass at least one, for example Candidate('lambdarank', 'lightgbm').")
-    validate_distinct("names of candidates", [candidate.name for candidate in candidates])
+    validate_distinct("names of candidates", [candidate.name for candidate in candidates], when_printed=True)
     return candidates
 
 
