@@ -615,16 +615,16 @@ class _Sentence:
             return f"Do not ship {name}: it loses at least {sizes}{excess}."
         unbounded = next((change for change in self.changes if not math.isfinite(change.at_least)), None)
         if unbounded is not None:
-            place = f" where {unbounded.segment}" if unbounded.segment else ""
             under = f" under {unbounded.metric}" if self.result.guards else ""
-            return f"Undecided: the loss of {name}{under}{place} has no bound.{self._describe_shortage(unbounded)}"
+            subject = f"the loss of {name}{under}{self._name_place(unbounded)}"
+            return f"Undecided: {subject} has no bound.{self._describe_shortage(unbounded)}"
         if self.candidate.decision == "ship":
             return self._format_ship()
         worst = max(self.changes, key=lambda change: change.excess)
         if worst.status == "within":
             return f"Undecided: {name} is {self._describe_worst(worst)}, but no gain is shown."
         tolerated = f" (margin {self.result.format_margin(worst.metric)})" if worst.margin else ""
-        loss = f"{round_bound(-worst.at_least, up=True)}{self._name_measure(worst)}"
+        loss = f"{round_bound(-worst.at_least, up=True)}{self._name_measure(worst)}{self._name_place(worst)}"
         return f"Undecided: {name} may lose up to {loss}{tolerated}.{self._describe_shortage(worst) or self._need}"
 
     def _format_ship(self) -> str:
@@ -634,19 +634,18 @@ class _Sentence:
             worst = max(self.changes, key=lambda change: change.excess)
             return f"{choice}: {self._describe_worst(worst)}."
         subject = self.measure.strip() or (gains[0].metric if len(gains) == 1 else "the result")
-        verb, lower = ("improves", "worse") if self.result.lower_is_better else ("rises", "lower")
+        rises, falls = ("improves", "worsens") if self.result.lower_is_better else ("rises", "falls")
         sizes = round_bound(gains[0].at_least, up=False)
         if len(gains) > 1 or (self.measure and len({change.metric for change in self.changes}) > 1):
             sizes = self._list_bounds(gains, [change.at_least for change in gains])
-        text = f"{choice} instead of {self.old}: {subject} {verb} by at least {sizes}"
-        labels, margins = self.result.labels, []
+        clauses, margins = [f"{subject} {rises} by at least {sizes}"], []
         for change in self.whole:
             if change.at_least <= 0 and change.metric in leading:
-                bound = (
-                    f"at worst {round_bound(-change.at_least, True, change.margin)}" if change.at_least < 0 else "not"
-                )
-                text += f", {bound} {lower} ({labels[change.metric]})"
+                bound = f"{falls} by at most {round_bound(-change.at_least, up=True, limit=change.margin)}"
+                label = self.result.labels[change.metric]
+                clauses.append(f"{bound} ({label})" if self.measure else f"{label} {bound}")
                 margins.append(self.result.format_margin(change.metric))
+        text = f"{choice} instead of {self.old}: {join_names(clauses, len(clauses))}"
         text += f", within the margin of {join_names(list(dict.fromkeys(margins)))}" if margins else ""
         return f"{text}{self._describe_guards()}."
 
@@ -672,19 +671,21 @@ class _Sentence:
         if worst.at_least >= 0:
             return f"not behind {self.old}"
         bound = round_bound(-worst.at_least, up=True, limit=worst.margin)
-        text = f"at worst {bound}{self._name_measure(worst)} behind {self.old}"
+        text = f"at worst {bound}{self._name_measure(worst)} behind {self.old}{self._name_place(worst)}"
         if self.margin is not None:
             return f"{text}, within the margin of {format_exact(self.margin)}"
         return f"{text} (margin {self.result.format_margin(worst.metric)}), the largest loss in units of the margin"
 
     def _name_measure(self, change: Change) -> str:
-        """Return the measure, or the metric if the others are different measures, and the segment after a blank."""
-        is_variant = self.measure and change.metric in self.result.leading
+        """Return the measure, or the metric if the others are different measures, after a blank."""
+        if self.measure and change.metric in self.result.leading:
+            return self.measure
         several = len({change.metric for change in self.changes}) > 1
-        place = f" where {change.segment}" if change.segment else ""
-        if is_variant:
-            return f"{self.measure}{place}"
-        return f" {change.metric}{place}" if several and (self.margin is None or self.result.guards) else place
+        return f" {change.metric}" if several and (self.margin is None or self.result.guards) else ""
+
+    def _name_place(self, change: Change) -> str:
+        """Return the segment after a blank, or an empty text for all queries."""
+        return f" where {change.segment}" if change.segment else ""
 
     def _list_bounds(self, changes: Sequence[Change], sizes: Sequence[float]) -> str:
         """Return lower bounds, each with its metric, segment, and margin if there are several of these."""
