@@ -99,7 +99,7 @@ class Scope:
 
 
 @dataclass(frozen=True, repr=False)
-class Verdict(Settings, Scope, TextResult):
+class Verdict(TextResult, Settings, Scope):
     """Verdict of a statistical test on whether two metrics disagree about the best model.
 
     `Comparison.verdict` creates it. ``kind`` is the first of these that applies:
