@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._common.typing import Bools, Columns, Features, FilePath, Floats, Frame, Listed, Models, OfQueries
-from .._common.validation import validate_ordered
+from .._common.validation import prefix_errors, validate_ordered
 from ..data.ranking_data import as_pandas
 from ..data.tables import read_table
 from ..evaluation.evaluator import Evaluator, shared_weights, validate_judgments
@@ -240,10 +240,8 @@ def _evaluate(evaluator: Evaluator, scores: Mapping[str, Floats]) -> tuple[Float
     """Return the values of all models, shape (metrics, queries, models), and which queries have a value."""
     values = np.empty((len(evaluator.metrics), evaluator.judgments.queries, len(scores)))
     for column, (name, model_scores) in enumerate(scores.items()):
-        try:
+        with prefix_errors(f"model {name!r}: "):
             values[:, :, column] = evaluator(model_scores).per_query.T
-        except ValueError as error:
-            raise ValueError(f"model {name!r}: {error}") from None
     skipped = np.isnan(values[:, :, 0])
     for metric, row in zip(evaluator.metrics, skipped, strict=True):
         if row.all():

@@ -256,7 +256,7 @@ class Comparison:
         """Raise unless every metric has values, within its range, and the primary metrics share a query."""
         panel = self._sample.panel
         for metric, table in zip(panel.metrics, map(panel.in_unit, panel.metrics, panel.values), strict=True):
-            panel.validate_common_queries([metric])
+            panel.find_common_queries([metric])
             low, high = self._sample.ranges[metric]
             lowest, highest = np.nanmin(table), np.nanmax(table)
             if not low - RANGE_TOLERANCE <= lowest <= highest <= high + RANGE_TOLERANCE:
@@ -265,7 +265,7 @@ class Comparison:
                     "beyond its range. Correct ranges= or value_range of the metric."
                 )
         if self.primary is not None:
-            panel.validate_common_queries(self.primary)
+            panel.find_common_queries(self.primary)
         if self._sample.bounds == "betting":
             validate_betting(panel, self._deciding, self._sample.ranges)
 

@@ -203,10 +203,10 @@ class GainPath(TextResult):
             return f"{always[0]} is better than all others at every base ({level})."
         if kind == "unresolved":
             names = join_names(always, word="or")
-            return f"One model may be best at every base ({format_p_value(p)}). If so, it is {names} ({level})."
+            return f"One model may be best at every base (p = {format_p_value(p)}). If so, it is {names} ({level})."
         first, last = (join_names(self.best_sets[self.bases[place]], word="or") for place in (0, -1))
         ends = f"at b = {low} it is {first}, at b = {high} it is {last}"
-        return f"No model is best at every base ({format_p_value(p)}): {ends} ({level}, simultaneous)."
+        return f"No model is best at every base (p = {format_p_value(p)}): {ends} ({level}, simultaneous)."
 
     def to_dict(self) -> dict[str, Any]:
         """Return all results and `text` as plain values for JSON. Infinite bounds become None."""

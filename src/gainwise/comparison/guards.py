@@ -7,7 +7,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from os import PathLike
 from pathlib import Path
@@ -207,7 +207,7 @@ class Part:
     panel: Panel
     estimated: Estimate | None
     sizes: tuple[int, ...]
-    places: Integers | None = field(default=None, repr=False)
+    places: Integers | None = None
     size: int = 0
     column: str = ""
     label: str = ""

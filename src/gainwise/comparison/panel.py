@@ -117,16 +117,19 @@ class Panel:
         rows: Any = places
         if others == list(range(first + 1, first + len(places))):  # A slice does not copy the values.
             rows = slice(first, first + len(places))
-        self.validate_common_queries(metrics)
         counted = self.find_common_queries(metrics)
         repeats = self.repeats and tuple(array[rows] for array in self.repeats)
         selected = replace(self, metrics=tuple(metrics), values=self.values[rows], repeats=repeats)
         return selected if counted.all() else selected.subset(counted)
 
     def find_common_queries(self, metrics: Sequence[str]) -> NDArray[np.bool_]:
-        """Return which queries have a value under all of these metrics."""
+        """Return which queries have a value under all of these metrics, or raise `ValueError` if none has."""
         rows = [self.metrics.index(metric) for metric in metrics]
-        return np.asarray(~np.isnan(self.values[rows, 0]).any(axis=0))
+        common = np.asarray(~np.isnan(self.values[rows, 0]).any(axis=0))
+        if not common.any():
+            names = metrics[0] if len(metrics) == 1 else f"all of {', '.join(metrics)}"
+            raise ValueError(f"No query of positive weight has a value under {names}.")
+        return common
 
     def subset(self, mask: NDArray[np.bool_]) -> Panel:
         """Return the queries of a mask."""
@@ -141,12 +144,6 @@ class Panel:
             repeats=self.repeats and tuple(np.ascontiguousarray(array[:, mask]) for array in self.repeats),
             clusters=None if self.clusters is None else np.unique(self.clusters[mask], return_inverse=True)[1],
         )
-
-    def validate_common_queries(self, metrics: Sequence[str]) -> None:
-        """Raise `ValueError` unless all of these metrics have a value on some query."""
-        if not self.counts(metrics).common:
-            names = metrics[0] if len(metrics) == 1 else f"all of {', '.join(metrics)}"
-            raise ValueError(f"No query of positive weight has a value under {names}.")
 
     def counts(self, metrics: Sequence[str] | None = None) -> QueryCounts:
         """Count the queries of each metric, and those of all metrics."""
@@ -236,7 +233,7 @@ def build_panel(
     tables: Mapping[str, Floats],
     repeats: Repeats,
     models: Sequence[str],
-    weights: ArrayLike | None = None,
+    weights: Floats | None = None,
     lower_is_better: Iterable[str] = (),
     clusters: Ids | None = None,
     vary: Vary | None = None,
@@ -257,7 +254,8 @@ def build_panel(
                 f"{table.shape}."
             )
         _validate_values(_name_table(metric), table, names)
-    raw_weights = None if weights is None else _read_weights(weights, queries)
+    if weights is not None:
+        _validate_weights(weights, queries)
     codes = None if clusters is None else read_clusters(clusters, queries)
     order, losses = [names.index(name) for name in natural_order(names)], frozenset(lower_is_better)
     # Not -table, which has negative zeros.
@@ -268,15 +266,15 @@ def build_panel(
     )  # fmt: skip
     if repeats:
         panel = _add_repeats(panel, [repeats.get(column) for column in order])
-    if raw_weights is None:
+    if weights is None:
         return panel
-    shares = raw_weights / raw_weights.max()  # The sum of huge weights could overflow.
+    shares = weights / weights.max()  # The sum of huge weights could overflow.
     shares /= shares.sum()
     positive = shares > 0
     return replace(
         panel if positive.all() else panel.subset(positive),
         weights=_simplify_weights(shares[positive]),
-        raw_weights=raw_weights[positive],
+        raw_weights=weights[positive],
     )
 
 
@@ -409,17 +407,15 @@ def _simplify_weights(weights: Floats) -> Floats | None:
     return None if np.all(weights == weights[0]) else weights
 
 
-def _read_weights(weights: ArrayLike, queries: int) -> Floats:
-    array = number_table("weights", weights)
-    if array.shape != (queries,):
-        raise ValueError(f"weights must have one number per query, shape ({queries},), got shape {array.shape}.")
-    invalid = ~(np.isfinite(array) & (array >= 0))
+def _validate_weights(weights: Floats, queries: int) -> None:
+    if weights.shape != (queries,):
+        raise ValueError(f"weights must have one number per query, shape ({queries},), got shape {weights.shape}.")
+    invalid = ~(np.isfinite(weights) & (weights >= 0))
     if invalid.any():
         query = int(np.argmax(invalid))
-        raise ValueError(f"weights must be finite and 0 or more, got weights[{query}] = {array[query]}.")
-    if not array.any():
+        raise ValueError(f"weights must be finite and 0 or more, got weights[{query}] = {weights[query]}.")
+    if not weights.any():
         raise ValueError("weights are all zero. At least one query must count.")
-    return array
 
 
 def sum_by_cluster(rows: Floats, codes: Integers) -> Floats:

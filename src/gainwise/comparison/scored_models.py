@@ -312,8 +312,7 @@ def validate_alignment(scores: Mapping[str, Floats], judgments: Judgments) -> No
     """
     if judgments.queries < MIN_QUERIES:
         return
-    is_large = judgments.queries > MAX_QUERIES
-    sample = _build_shifts(judgments, SAMPLED_QUERIES) if is_large else None
+    sample = _build_shifts(judgments, SAMPLED_QUERIES) if judgments.queries > MAX_QUERIES else None
     tested = None
     for name, column in scores.items():
         if np.isnan(column).any():

@@ -789,11 +789,10 @@ def _describe_kind(verdict: Verdict, choice: Choice, selected: str | None) -> It
     margin = f"the margin of {format_exact(verdict.margin)}"
     within = f"Whichever metric you choose by, the loss is at most {margin}."
     if verdict.kind == "genuine":
-        p_value = format_p_value(verdict.p_value).replace(" ", "\xa0")
         least = round_bound(verdict.price_lower, up=False)
         is_close = verdict.material and least == round_bound(verdict.margin, up=False)
         loss = f"more than {margin}" if is_close else f"at least {least}"
-        yield f"Any choice loses {loss} by one of the two ({p_value})."
+        yield f"Any choice loses {loss} by one of the two (p\xa0=\xa0{format_p_value(verdict.p_value)})."
         if not verdict.margin or is_close:
             return
         if verdict.material:

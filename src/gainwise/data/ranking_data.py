@@ -698,7 +698,7 @@ def _convert_distinct(ids: NDArray[Any]) -> NDArray[np.str_]:
 def _convert_ids(name: str, ids: list[Any]) -> list[str]:
     """Return ids as text, or raise if one is missing or cannot be written to tables and files."""
     if set(map(type, ids)) != {str}:
-        missing = next((at for at, value in enumerate(ids) if is_missing(value) or value != value), None)
+        missing = next((at for at, value in enumerate(ids) if is_missing(value)), None)
         if missing is not None:
             raise ValueError(f"{name} has no id at position {missing}")
         ids = [value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value) for value in ids]
