@@ -409,7 +409,7 @@ class Comparison:
         """
         if self.rankings is None:
             return {}
-        return self.rankings.compute_chance(self.definitions, self._weights)
+        return self.rankings.compute_chance(self.definitions)
 
     @property
     def _has_no_evidence(self) -> bool:
