@@ -147,7 +147,8 @@ def compare(
     'good'
     """
     validate_judgments("compare(models, judgments)", judgments, models=models, metrics=metrics)
-    parsed = parse_metrics(_list_metrics(metrics), convention=convention)  # Before predictions, which may take long.
+    metrics = DEFAULT_METRICS if metrics is None else metrics
+    parsed = parse_metrics(metrics, convention=convention)  # Before predictions, which may take long.
     scored = read_models(
         models,
         judgments,
@@ -190,7 +191,7 @@ def compare_scores(
     `options` are those of `Comparison`.
     """
     validate_ordered("primary", primary)
-    parsed = parse_metrics(_list_metrics(metrics), convention=convention)
+    parsed = parse_metrics(DEFAULT_METRICS if metrics is None else metrics, convention=convention)
     primary_metrics = parsed[:2] if primary is None else parse_metrics(primary, convention=convention)
     judgments, scores = models.judgments, models.scores
     evaluator = Evaluator(parsed, judgments, n_jobs, unjudged=unjudged)
@@ -229,11 +230,6 @@ def compare_scores(
         missing=models.missing,
         **options,
     )
-
-
-def _list_metrics(metrics: Any) -> Any:
-    validate_ordered("metrics", metrics)
-    return DEFAULT_METRICS if metrics is None else metrics
 
 
 def _evaluate(evaluator: Evaluator, scores: Mapping[str, Floats]) -> tuple[Floats, Bools]:
