@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import compress
 from os import PathLike
@@ -102,22 +102,6 @@ class NeededSize(NamedTuple):
         return f"about {self}" if self.median is not None and self.median <= MANY else str(self)
 
 
-class DeferredSize:
-    """Field for a needed size, or for a function that computes it when the field is first read."""
-
-    def __get__(self, candidate: CandidateDecision | None, owner: type) -> NeededSize | None:
-        if candidate is None:
-            return None
-        fields = vars(candidate)
-        if callable(fields["queries_needed"]):
-            fields["queries_needed"] = fields["queries_needed"]()
-        size: NeededSize | None = fields["queries_needed"]
-        return size
-
-    def __set__(self, candidate: CandidateDecision, size: NeededSize | Callable[[], NeededSize] | None) -> None:
-        vars(candidate)["queries_needed"] = size
-
-
 class Change(NamedTuple):
     """Change under one metric, on all queries or in a segment, next to its margin.
 
@@ -207,10 +191,15 @@ class CandidateDecision:
     differing: dict[str, int]
     shares: dict[str, dict[str, float]]
     changes: tuple[Change, ...]
-    queries_needed: DeferredSize = DeferredSize()
+    _estimate_needs: Callable[[], NeededSize] | None = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def queries_needed(self) -> NeededSize | None:
+        """The number of queries of a new experiment, computed at first use because the computation takes long."""
+        return self._estimate_needs and self._estimate_needs()
 
     def __getstate__(self) -> dict[str, Any]:
-        return vars(self) | {"queries_needed": self.queries_needed}
+        return vars(self) | {"queries_needed": self.queries_needed, "_estimate_needs": None}
 
     def to_dict(self) -> dict[str, Any]:
         """Return all attributes as plain values for JSON. Infinite bounds become None."""
@@ -869,7 +858,7 @@ def _decide(parts: Sequence[Part], b: int, c: int, intervals: Floats) -> Candida
         changes=tuple(
             change for part, own in zip(parts, bounds, strict=True) for change in _list_changes(part, own, b, c)
         ),
-        queries_needed=partial(_estimate_needs, parts, b, c, margins) if can_plan else None,
+        _estimate_needs=partial(_estimate_needs, parts, b, c, margins) if can_plan else None,
     )
 
 
