@@ -212,7 +212,7 @@ class CandidateDecision:
             },
             "gain_at_least": self.gain_at_least,
             "by_segment": [change._asdict() | {"status": change.status} for change in self.changes if change.segment],
-            "queries_needed": self.queries_needed and self.queries_needed._asdict(),
+            "queries_needed": self.queries_needed,
         }
         return dict(plain(content))
 

@@ -971,7 +971,7 @@ class Comparison:
             "metrics": self.metrics,
             "queries": self.counts.any,
             "metric_queries": self.counts.by_metric,
-            "iterations": {name: iteration._asdict() for name, iteration in self.iterations.items()},
+            "iterations": self.iterations,
             "leaderboard": self.leaderboard.to_dict("index"),
             "winners": self.winners,
             "chance": self.chance,

@@ -215,7 +215,6 @@ class GainPath(TextResult):
              "lower_is_better", "alpha", "draws", "seed", "text"),
             path=self.frame(),
             best_sets=[{"base": base, "models": models} for base, models in self.best_sets.items()],
-            verdict=self.verdict._asdict(),
         )  # fmt: skip
 
     @cached_property

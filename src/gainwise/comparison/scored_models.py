@@ -208,11 +208,11 @@ def expand_recipes(models: Any) -> tuple[Any, dict[str, list[str]]]:
     columns: dict[Any, Any] = {}
     recipes: dict[str, list[str]] = {}
     for name, model in models.items():
-        if isinstance(model, np.ndarray) and model.ndim == 2 and 1 not in model.shape:
-            fix = "For a configuration, pass a list of arrays, one per repeat."
-            if model.shape[1:] == (2,):
-                fix = "Pass scores[:, 1] if they are the probabilities of two classes."
-            raise ValueError(f"model {name!r}: scores must be one-dimensional, got shape {model.shape}. {fix}")
+        if isinstance(model, np.ndarray) and model.ndim == 2 and len(model) > 1 and model.shape[1] > 2:
+            raise ValueError(
+                f"model {name!r}: scores must be one-dimensional, got shape {model.shape}. For a configuration, pass a "
+                "list of arrays, one per repeat."
+            )
         if not isinstance(name, str) or not _is_recipe(model):
             columns[name] = model
             continue
