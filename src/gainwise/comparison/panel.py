@@ -279,15 +279,13 @@ def build_panel(
 
 
 def _add_repeats(panel: Panel, repeats: Sequence[Mapping[str, Floats] | None]) -> Panel:
-    """Return the panel with the repeats of configurations, shape (metrics, queries, R). Values become their means."""
-    sign = np.array([-1.0 if metric in panel.lower_is_better else 1.0 for metric in panel.metrics])
-    parts = []
-    for place, by_metric in enumerate(repeats):
-        if by_metric is None:
-            parts.append(panel.values[:, place, :, None])
-            continue
-        parts.append(0.0 + sign[:, None, None] * np.stack([by_metric[metric] for metric in panel.metrics]))
-        panel.values[:, place] = parts[-1].mean(axis=2)
+    """Return the panel with the repeats of configurations, shape (metrics, queries, R)."""
+    parts = [
+        panel.values[:, place, :, None]
+        if by_metric is None
+        else np.stack([panel.in_unit(metric, by_metric[metric]) for metric in panel.metrics])
+        for place, by_metric in enumerate(repeats)
+    ]
     return replace(panel, repeats=tuple(parts))
 
 
