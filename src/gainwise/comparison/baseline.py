@@ -40,7 +40,7 @@ from .guards import (
     OneSided,
     Part,
     Requirement,
-    build_parts,
+    build_segments,
     find_size_without_losses,
     is_repeatable,
     name_segment,
@@ -773,11 +773,11 @@ def compare_with_baseline(
     planned, previous = read_looks(looks, record, panel.queries, settings)
     places, order, size = None, "", 0
     if bounds == "betting":
-        places, order = _order_for_betting(sample, panel, continued.get("order", ""))
-        size = continued.get("size") or (planned[-1] if planned else panel.queries)
-    level, tested = sample.alpha / 2 / len(candidates), (planned, previous, continued)
-    gate = Gate(margins, len(family.gain), level, panel.queries, 1 + len(segments), *tested, places, size)
-    parts = tuple(build_parts(sample, joint, labels or {}, gate))
+        places, order, size = _order_for_betting(sample, panel, planned, continued)
+    level = sample.alpha / 2 / len(candidates)
+    gate = Gate(margins, len(family.gain), level, panel.queries, 1 + len(segments), planned, previous, continued)
+    whole = Part(gate, panel, joint.estimated, (*previous, panel.queries), places, size)
+    parts = (whole, *build_segments(whole, sample, labels or {}))
     intervals, history = joint.bootstrap.bound_pairs(sample.alpha), record["history"] if record else ()
     return BaselineComparison(
         baseline=baseline,
@@ -786,7 +786,7 @@ def compare_with_baseline(
         shares=family.shares,
         gain=family.gain,
         require=require,
-        level=parts[0].find_level(),
+        level=whole.find_level(),
         looks=planned,
         earlier=previous,
         history=tuple(test for test in history if test["queries"] < panel.queries or not continued),
@@ -813,12 +813,15 @@ def _validate_margins(sample: Sample, margins: Mapping[str, float], require: Req
         raise ValueError("margin must be above 0 for segments, got 0. Pass the largest acceptable loss.")
 
 
-def _order_for_betting(sample: Sample, panel: Panel, earlier: str) -> tuple[Integers, str]:
-    """Return the order of the queries for bounds by betting, and the record of the order."""
+def _order_for_betting(
+    sample: Sample, panel: Panel, planned: Sequence[int], record: Mapping[str, Any]
+) -> tuple[Integers, str, int]:
+    """Return the order of the queries for bounds by betting, its record, and the size that the bounds are tuned to."""
     validate_betting(panel, panel.metrics, sample.ranges)
     digests = sample.compute_digests(panel.metrics)
-    places = order_queries(digests, earlier)
-    return places, "".join(digests[place] for place in places)
+    places = order_queries(digests, record.get("order", ""))
+    size = record.get("size") or (planned[-1] if planned else panel.queries)
+    return places, "".join(digests[place] for place in places), size
 
 
 def _decide(parts: Sequence[Part], b: int, c: int, intervals: Floats) -> CandidateDecision:
@@ -830,7 +833,7 @@ def _decide(parts: Sequence[Part], b: int, c: int, intervals: Floats) -> Candida
     metrics, (at_least, at_most, gain) = panel.metrics, bounds[0]
     # If the models are equal on every query, they may be so on all further ones, which then bound no loss either.
     can_plan = decision == "undecided" and not (np.isinf(at_least) & (pair.below + pair.above == 0)).any()
-    can_plan = can_plan and gate.places is None and (not gate.looks or gate.queries >= gate.looks[-1])
+    can_plan = can_plan and whole.places is None and (not gate.looks or gate.queries >= gate.looks[-1])
     can_plan = can_plan and all(part.decides for part in parts)
     difference = np.array([panel.in_unit(*row) for row in zip(metrics, pair.difference, strict=True)])
     ends = zip(metrics, intervals[:, b, c], -intervals[:, c, b], strict=True)
