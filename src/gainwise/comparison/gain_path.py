@@ -23,15 +23,7 @@ import numpy as np
 from .._common import cached_property
 from .._common.lazy import pandas as pd
 from .._common.lazy import scipy
-from .._common.text import (
-    TextResult,
-    format_confidence,
-    format_exact,
-    format_p_value,
-    join_names,
-    pluralize,
-    printable,
-)
+from .._common.text import TextResult, format_confidence, format_exact, format_p_value, join_names, pluralize, printable
 from .._common.typing import Bools, Floats, Integers
 from .._common.validation import validate_real
 from ..evaluation.evaluator import Evaluator, shared_weights

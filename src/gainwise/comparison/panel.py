@@ -13,13 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._common.arrays import index_of, number_table
 from .._common.text import natural_order, pluralize
 from .._common.typing import Floats, Ids, Integers
-from .._common.validation import (
-    validate_choice,
-    validate_distinct,
-    validate_integer,
-    validate_number,
-    validate_text,
-)
+from .._common.validation import validate_choice, validate_distinct, validate_integer, validate_number, validate_text
 from .query_labels import read_clusters
 
 MIN_REPEATS = 3
