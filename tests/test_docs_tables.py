@@ -1,6 +1,7 @@
 """Commands on pages have options that exist, and the tables contain every metric and its names."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,12 @@ def test_command_has_the_options_of_a_page(command):
     parameters = typer.main.get_command(app).commands[name].params
     options = {option for parameter in parameters for option in parameter.opts}
     assert {word for word in words if re.match("--?[a-z]", word)} <= options
+
+
+def test_every_extra_has_a_row():
+    extras = tomllib.loads((DOCS.parent / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    rows = re.findall(r"^\| (`.*`) \| ", (DOCS / "get_started" / "install.md").read_text("utf-8"), re.MULTILINE)
+    assert sorted(re.findall(r"`(\w+)`", " ".join(rows))) == sorted(extras)
 
 
 def test_every_metric_has_a_row():

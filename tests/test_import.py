@@ -1,10 +1,14 @@
 """What `import gainwise` loads, and which parts are loaded on first use."""
 
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 
-SUBPACKAGES = ["catboost", "comparison", "dask", "data", "experiment", "lightgbm", "report", "sklearn", "xgboost"]
+import gainwise as gw
+
+SUBPACKAGES = gw._SUBPACKAGES
 LIGHT = ["comparison", "data", "report"]
 OPTIONAL = {
     "lightgbm": "lightgbm", "xgboost": "xgboost", "catboost": "catboost",
@@ -49,6 +53,12 @@ def run(code):
     return json.loads(done.stdout)
 
 
+def test_type_checkers_see_all_names():
+    source = Path(gw.__file__).read_text("utf-8")
+    names = re.findall(r"^    from \S+ import (\w+) as \1$", source, re.MULTILINE)
+    assert sorted(names) == sorted([*gw.__all__, *SUBPACKAGES])
+
+
 def test_import_loads_numpy_and_no_subpackage():
     modules = run(MODULES_OF_IMPORT)
     assert {name.partition(".")[0] for name in modules} <= {"gainwise", "numpy", *sys.stdlib_module_names}
@@ -72,6 +82,7 @@ def test_subpackages_are_loaded_on_first_use():
 
 
 def test_error_names_the_missing_library_each_time():
+    assert {*OPTIONAL, *LIGHT, "experiment"} == set(SUBPACKAGES)
     module, *messages = run(WITHOUT_LIBRARIES)
     assert module == "gainwise.data"
     assert len(messages) == 2 * len(OPTIONAL)

@@ -57,11 +57,11 @@ SOURCES = [
 TABLES = [
     BadCall("compare --table short.csv", "'label'", "no column"),
     BadCall("compare --table two.csv a=old.npy", "MODELS", "with --table"),
-    BadCall("compare --table two.csv --scores old,better --scores old", "'old' twice", "must be unique"),
+    BadCall("compare --table two.csv --scores old,better --scores old", "'old' at 2", "must be distinct"),
     BadCall("compare --table no_scores.csv", "no_scores.csv", "column of scores"),
     BadCall("compare --table row_numbers.csv", "'row'", "may identify rows"),
     BadCall("compare --table missing_query.csv", "row 3", "missing value"),
-    BadCall("compare --table twice_A.csv", "'A'", "must be unique"),
+    BadCall("compare --table twice_A.csv", "'A'", "must be distinct"),
     BadCall("compare --table empty.csv", "empty.csv", "is empty"),
     BadCall("compare --table longer_rows.csv", "longer_rows.csv", "than the header"),
     BadCall("compare --table ragged.csv", "ragged.csv", "line 4"),
@@ -74,15 +74,15 @@ LABELS_OF_QUERIES = [
     BadCall("compare --table all.csv --scores old,A1 --segments kind -m map", "--segments", "two metrics"),
     BadCall(f"{JUDGED} --segments ids_alone.csv", "ids_alone.csv", "distinct names of"),
     BadCall(f"{JUDGED} --segments kinds.csv:kin", "'kin'", "mean 'kind'"),
-    BadCall(f"{JUDGED} --segments kinds.csv:kind --segments kinds.csv", "'kind' twice", "must be unique"),
+    BadCall(f"{JUDGED} --segments kinds.csv:kind --segments kinds.csv", "'kind' at 1", "must be distinct"),
     BadCall(f"{JUDGED} --clusters kinds.csv", "FILE:COLUMN", "one column"),
 ]
 
 RECIPES = [
     BadCall(f"{RECIPE} A=A1.npy,A2.npy", "'A'", "2 repeats"),
     BadCall(f"{RECIPE} A1.npy,A2.npy", "NAME=FILE,FILE,FILE", "the form"),
-    BadCall(f"{RECIPE} A=A1.npy,A2.npy,A1.npy", "'A1.npy'", "twice"),
-    BadCall(f"{RECIPE} A=A1.npy,A2.npy,A3.npy A=old.npy", "'A'", "must be unique"),
+    BadCall(f"{RECIPE} A=A1.npy,A2.npy,A1.npy", "'A1.npy'", "must be distinct"),
+    BadCall(f"{RECIPE} A=A1.npy,A2.npy,A3.npy A=old.npy", "'A'", "must be distinct"),
     BadCall("gate --table all.csv --baseline old --candidate A1,A2,A3", "'A1,A2,A3'", "the form"),
 ]
 
@@ -98,7 +98,7 @@ WRITES = [
 ]
 
 DECISIONS = [
-    BadCall(f"{GATE} old.npy", "'old'", "must be unique"),
+    BadCall(f"{GATE} old.npy", "'old'", "must be distinct"),
     BadCall(f"{GATE} better.npy --json no/x.json", "no"),
     BadCall(f"{GATE} better.npy -m mrr -m map -m rprec", "3 metrics", "margins above 0"),
     BadCall(f"{GATE} better.npy -m mrr=0.1 -m map", "'map'", "no margin above"),

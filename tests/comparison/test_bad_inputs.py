@@ -78,6 +78,18 @@ def scores(models=None, metrics=("ndcg_linear@10", "ndcg_exp@10", "map"), weight
     return gw.compare(models, judgments, metrics, **options)
 
 
+THREE_MODELS = {name: [3, 2, 1, 1] for name in "ABC"}
+
+
+def by_name(**options):
+    """Return a comparison whose only metric has no definition."""
+    return gw.Comparison({"loss": [[0.1, 0.2], [0.3, 0.4]]}, ["A", "B"], **options)
+
+
+def equal_labels():
+    return gw.compare({"A": [3, 2, 1, 1], "B": [1, 2, 3, 1]}, gw.Judgments([1, 1, 1, 1], group=[3, 1]))
+
+
 def labelled(**options):
     judgments = gw.Judgments(GRADES[:, :4].ravel(), qid=np.repeat(IDS, 4))
     return gw.compare({name: RNG.random(160) for name in "AB"}, judgments, ["map", "mrr"], draws=200, **options)
@@ -110,7 +122,7 @@ VERDICTS = [
     ("a negative weight", lambda: verdict(weights=changed_at(np.ones(40), 7, -2)), "weights[7]", V, "-2"),
     ("weights of zero", lambda: verdict(weights=np.zeros(40)), "weights", V, "zero"),
     ("too few weights", lambda: verdict(weights=np.ones(39)), "weights", V, "(40,)"),
-    ("one name twice", lambda: verdict(models=["x", "y", "x"]), "models", V, "0 and 2"),
+    ("one name twice", lambda: verdict(models=["x", "y", "x"]), "models", V, "'x' at 2"),
     ("a name that is a number", lambda: verdict(models=["x", 2, "y"]), "models[1]", T, "int"),
     ("too few names", lambda: verdict(models=["x"]), "models", V, "3 columns"),
     ("a set of names", lambda: verdict(models={"x", "y", "z"}), "models", T, "an order"),
@@ -243,6 +255,7 @@ VALUES = [
     ("a number as the gain", lambda: gate(0.1, gain=3), "gain", T, "got 3"),
     ("no file of a look", lambda: gate(earlier="no.json"), "'no.json'", V, "JSON file"),
     ("decisions of other values", lambda: values().to_markdown(baseline=values({"x": OTHER}).against("A")), "'A'", V),
+    ("ragged values", lambda: verdict([[0.1], [0.2, 0.3]]), "values['first']", V, "different lengths"),
     ("a ranking of values", lambda: values().ranking(0, "A"), "ranking", V, "scores"),
     ("queries of values", lambda: values().queries("A", "B"), "queries", V, "scores"),
     ("gains of values", lambda: values().gains(), "gains", V, "scores"),
@@ -290,6 +303,9 @@ SCORES = [
     ("queries of nobody", lambda: scores().queries("A", "D"), "'D'", V, "'A', 'B'"),
     ("queries of one metric", lambda: scores(metrics="map").queries("A", "B"), "two metrics", V),
     ("no losses", lambda: scores().losses("A", "B", most=0), "most", V, "whole number"),
+    ("no evidence", lambda: equal_labels().against("A"), "--label", V, "distinguish two rankings"),
+    ("ranking by a name", lambda: by_name(rankings=scores().rankings).ranking(0, "A"), "loss", V, "name only"),
+    ("losses of three", lambda: scores(THREE_MODELS).losses("A"), "candidate", V, "3 models"),
     ("losses of itself", lambda: scores().losses("A", "A"), "'A'", V, "two different"),
     ("no contradictions", lambda: scores().queries("A", "B", most=0), "most", V, "whole number"),
     ("a split of MAP", lambda: scores().attribution("A", "B", ["ndcg_exp@10", "map"]), "names map", V, "sum"),

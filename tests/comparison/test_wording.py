@@ -65,10 +65,32 @@ def test_bounds_in_the_advice_are_rounded_to_the_safe_side():
 def test_each_of_two_unlike_metrics_has_its_own_bound(unit):
     values = np.random.default_rng(0).random((200, 3))
     verdict = gw.Comparison({"ndcg": values, "revenue": unit * values}, ["a", "b", "c"], draws=200).verdict
-    stated = re.search(r"up to (\S+) ndcg(?: \(.*?\))? and (\S+) revenue(?: \(.*?\))? behind", verdict.text)
+    share = r"(?: \(.*? %\))?"
+    stated = re.search(rf"up to (\S+){share} behind by ndcg and (\S+){share} by revenue \(95 %\)", verdict.text)
     for metric, bound in zip(verdict.metrics, stated.groups(), strict=True):
         assert float(bound) == pytest.approx(verdict.regrets_upper[metric][verdict.safe_choice], abs=0.001)
         assert float(bound) >= verdict.regrets_upper[metric][verdict.safe_choice]
+
+
+def test_a_model_that_is_not_behind_by_one_of_two_unlike_metrics_has_one_bound():
+    """Model a outperforms the others by revenue, whose mean has no share, and may be behind b by NDCG."""
+    rng = np.random.default_rng(0)
+    ndcg, revenue = rng.normal(0, 0.05, (400, 3)), rng.normal([-3.0, -9.0, -9.0], 1, (400, 3))
+    ndcg += [0.5, 0.5, 0.2] - ndcg.mean(axis=0)
+    for metrics in ({"ndcg": ndcg, "revenue": revenue}, {"revenue": revenue, "ndcg": ndcg}):
+        verdict = gw.Comparison(metrics, ["a", "b", "c"], draws=200).verdict
+        assert verdict.regrets_upper["revenue"]["a"] == 0 < verdict.regrets_upper["ndcg"]["a"]
+        bound = r"0\.0\d+ \(\d\.\d %\) behind the best by ndcg and not behind by revenue \(95 %\)\."
+        assert re.search(f"Safest of 3: a, at worst {bound}", verdict.text)
+
+
+def test_a_candidate_that_ships_has_a_clause_for_each_metric():
+    rng = np.random.default_rng(0)
+    old, noise = rng.uniform(0.3, 0.6, 2000), rng.normal(0, 0.05, 2000)
+    tables = {"map": np.stack([old, old + 0.03 + noise], axis=1), "mrr": np.stack([old, old - noise], axis=1)}
+    text = gw.Comparison(tables, ["old", "new"], draws=200).against("old", margin=0.01).text
+    gain, loss = r"map rises by at least 0\.02\d", r"mrr falls by at most 0\.00\d"
+    assert re.match(rf"Ship new instead of old: {gain} and {loss}, within the margin of 0\.01\. ", text)
 
 
 @pytest.mark.parametrize(("size", "percentages"), [(0.01, 2), (0.9, 1)])

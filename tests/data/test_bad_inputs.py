@@ -292,7 +292,7 @@ RANKING = [
     ranking("feature_names", "(2), got 3", feature_names=["a", "b", "c"]),
     ranking("'shop'", "2.0 in row", **SHOPS | {"features": CODES + 1}),
     ranking("document_ids", "(6), got 5", document_ids=[*"abcde"]),
-    ranking("feature_names", "0 and 1", feature_names=["a", "a"]),
+    ranking("feature_names", "'a' at 1", feature_names=["a", "a"]),
     ranking("categories", "'size'", **NAMED, categories={"size": ["x"]}),
     ranking("'shop'", "distinct", **NAMED, categories={"shop": ["x", "x"]}),
     ranking("'shop'", "all numbers", **NAMED, categories={"shop": ["x", 1]}),
@@ -353,7 +353,7 @@ FRAMES = [
     frame("qid", "one id", {"query": pd.Series([1, "1", 2], index=FRAME.index, dtype=object)}),
     frame("weight", "(entry 1)", {"weight": [1, -1, 1]}, weight="weight"),
     frame("'shop'", "got Interval", {"shop": pd.cut(FRAME["clicks"], 2)}, TypeError, features=["shop"]),
-    BadInput("texts", of(FRAME.rename(columns={"bm25": 1, "clicks": "1"}), [1, "1"]), "names", ValueError, "0 and 1"),
+    BadInput("texts", of(FRAME.rename(columns={"bm25": 1, "clicks": "1"}), [1, "1"]), "names", ValueError, "'1' at 1"),
     BadInput("no frame", of({"grade": [1]}), "frame", TypeError, "dict"),
 ]
 

@@ -102,7 +102,7 @@ EXPERIMENTS = [
     ({"candidates": ["lightgbm"]}, "candidates[0]", "got str", TypeError),
     ({"candidates": [Candidate("a", "lightgbm"), Candidate("a", "xgboost")]}, "candidates", "when printed"),
     ({"candidates": [Candidate("a", "lightgbm"), Candidate("a ", "xgboost")]}, "'a '", "when printed"),
-    ({"candidates": grid("a", "xgboost", {"max_bin": [3, 5, 3]})}, "candidates", "'a max_bin=3' and"),
+    ({"candidates": grid("a", "xgboost", {"max_bin": [3, 5, 3]})}, "candidates", "max_bin=3' at 2"),
     (one(num_leafs=3), "params.num_leafs", "mean 'num_leaves'"),
     (one(num_leaves=15, num_leaf=4), "params.num_leaf", "one parameter of"),
     (one(label_gain=[0, 1]), "'label_gain'", "training_gain"),
@@ -152,7 +152,7 @@ EXPERIMENTS = [
 REPEATS = [
     *values({key: its for key, its in VALUES.items() if key != "threads"}),
     ({"repeats": {"finalists": 1}}, "repeats.finalists", "got 1"),
-    ({"repeats": {"finalist": 5}}, "repeats.finalist", "not permitted"),
+    ({"repeats": {"finalist": 5}}, "repeats.finalist", "mean 'finalists'"),
     ({"repeats": {"keep": 5}}, "repeats.finalists", "missing"),
     ({"repeats": {"finalists": 5, "baseline": "Z"}}, "repeats.baseline", "'Z'"),
     ({"repeats": 3, "vary": "data"}, "vary", "got 'data'"),
@@ -188,7 +188,7 @@ def simulated(text):
 
 FILES = [
     ("x = [", "", "of document"),
-    (top("metrcs = ['mrr']"), "metrcs", "not permitted"),
+    (top("metrcs = ['mrr']"), "metrcs", "mean 'metrics'"),
     (top("metrics = ['ndgc_exp@10']"), "metrics", "mean 'ndcg_exp@10'"),
     (top("repeats = {finalists = 3, baseline = 'x'}"), "repeats.baseline", "'x'"),
     (data("").partition("[[")[2].join(("[[", "")), "data", "missing"),
@@ -216,10 +216,15 @@ FILES = [
     (data("simulate = {queries = 3, seed = 1}\nk_folds = 5"), "data.k_folds", "3 queries"),
     (simulated("split = [0.6, 0.2, 0.3]"), "data.simulate", "fractions"),
     (simulated("split = [0.6, 0.2, 0.2], mean_length = inf"), "data.simulate.mean_length", "finite"),
-    (candidate("params = {}\nsede = 3"), "candidates.1.sede", "not permitted"),
+    (candidate("params = {}\nsede = 3"), "candidates[1].sede", "mean 'seed'"),
+    (simulated("signl = 2.0"), "data.simulate.signl", "mean 'signal'"),
+    (top("alpha = 0.7"), "alpha", "must be less"),
+    (top("threads = 0"), "threads", "must be at"),
+    (candidate("params = 3"), "candidates[1].params", "must be a"),
+    (candidate("[[candidates]]\nname = 'y'\nlibrary = 'lgb'"), "candidates[2].library", "must be 'lightgbm'"),
     (candidate("params = {num_leavs = 3}"), "candidates[1].params.num_leavs", "mean 'num_leaves'"),
-    (candidate("[[candidates]]\nname = 'y'"), "candidates.2.library", "required"),
-    (candidate("[[candidates]]\nname = 'x'\nlibrary = 'xgboost'"), "candidates", "'x' and"),
+    (candidate("[[candidates]]\nname = 'y'"), "candidates[2].library", "required"),
+    (candidate("[[candidates]]\nname = 'x'\nlibrary = 'xgboost'"), "candidates", "'x' at 1"),
 ]
 
 

@@ -117,6 +117,7 @@ CALLS = [  # argument in the message, exception, words of the message, and calls
     ("discount", ValueError, "table", "DCG(gain='linear', discount=[])", "DCG(gain='linear', discount=[[1, 0.5]])"),
     ("metrics", ValueError, "at least one", "parse_metrics([])", "parse_metrics(((), []))"),
     ("a metric", TypeError, "must be", "parse_metrics([3])", "parse_metrics(None)", "parse_metrics(AP)"),
+    ("metrics", TypeError, "an order", "parse_metrics({'map', 'mrr'})", "parse_metrics(['map', frozenset(['mrr'])])"),
     ("map@5", ValueError, "twice", "parse_metrics('map@5', 'mrr', 'map@5')", "parse_metrics('map@5', AP(k=5))"),
     ("half_in_cell", ValueError, "twice", "parse_metrics(define(HALF), define(HALF))"),
     ("'ndcg'", ValueError, "ambiguous", "parse_metrics('ndcg', convention='ranx')"),

@@ -58,7 +58,7 @@ def assert_defined(definitions, queries, cutoffs):
     average = [list(definitions.rankings_with_multiplicity(*query)) for query in queries]
     settled = {ties: [[(rank(*query), 1)] for query in queries] for ties, rank in definitions.RANKINGS.items()}
     for name, definition in definitions.METRICS.items():
-        averaged = {} if "hits" in name else {"average": average}
+        averaged = {"average": average} if gw.parse_metrics(name)[0].has_mean_over_ties else {}
         for ties, rankings in {**averaged, **settled}.items():
             metrics = [replace(metric, k=k, ties=ties) for metric in gw.parse_metrics(name) for k in cutoffs]
             expected = [

@@ -18,13 +18,16 @@ from matplotlib.figure import Figure
 from matplotlib.image import imread
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
+from tests.custom_metrics import GAP
 
 import gainwise as gw
+from gainwise._common.text import as_html
 from gainwise._common.theme import DARK, LIGHT
 from gainwise.data import simulate
-from gainwise.drawing import embed
+from gainwise.drawing import embed, looks
 from gainwise.report.content import best_rounds
 from gainwise.report.plots import Picture, _wrap_headline, format_gain, plot_curves, plot_gains
+from gainwise.report.sections import build_why_section
 
 pytestmark = pytest.mark.slow
 
@@ -111,6 +114,23 @@ class TestAttribution:
                 assert np.allclose(drawn, cells[cells != 0])
             (total,) = [width for y, width, _ in bars if y == round(4.25 + lane, 6)]
             assert np.isclose(total, expected.difference[metric])
+
+    @pytest.mark.parametrize("metrics", [[GAP, EXPONENTIAL], [EXPONENTIAL, GAP, LINEAR]])
+    def test_a_metric_has_the_color_of_its_place_in_the_comparison(self, metrics):
+        """A loss that is a function has no split by grade, so the figure and the text have one of the two metrics."""
+        data, rng = simulate(60, seed=0), np.random.default_rng(0)
+        models = {"good": rng.normal(data.labels), "poor": rng.normal(size=len(data.labels))}
+        comparison = gw.compare(models, data.judgments(), metrics)
+        place = metrics.index(EXPONENTIAL)
+        ax = comparison.plot.attribution().ax
+        legend = ax.get_legend()
+        assert [text.get_text() for text in legend.get_texts()][:2] == [EXPONENTIAL, "rank 1"]
+        assert to_hex(legend.get_patches()[0].get_facecolor()) == looks(LIGHT)[place].color
+        lane, length, total = self.bars(ax)[-1]
+        assert (lane, length) == (4.25, pytest.approx(comparison.attribution("good", "poor").difference[EXPONENTIAL]))
+        assert to_hex(total.get_facecolor()) == looks(LIGHT)[place].color
+        section = build_why_section(comparison.content)
+        assert set(re.findall(r'class="([le])"', as_html(section.text))) == {"le"[place]}
 
     def test_grades_that_are_fractions(self):
         judgments = gw.Judgments([1.5, 0.5, 0, 0] * 40, group=[4] * 40)

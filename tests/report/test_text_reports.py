@@ -72,8 +72,10 @@ class TestJson:
         first, second, *_ = comparison.models
         results = [comparison, comparison.verdict, comparison.against(first), comparison.plan(0.01), comparison.gains()]
         results += [comparison.attribution(first, second), comparison.sensitivity(), gw.plan(0.01, query=0.1)]
-        for content in (result.to_dict() for result in results):
+        for result in results:
+            content = result.to_dict()
             assert json.loads(json.dumps(content, allow_nan=False)) == content
+            assert result is comparison or repr(result) == str(result) == result.text
 
     def test_keys_are_those_of_its_description(self, make, from_values):
         keys = set(json.loads(make(4, metrics=("map",)).to_json()))

@@ -162,15 +162,15 @@ def _from_objects(name: str, array: np.ndarray[Any, Any]) -> Floats:
     except OverflowError:
         row, value = next((at, value) for at, value in enumerate(array) if abs(value) > EXACT)
         raise _huge(name, value, row) from None
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, ArithmeticError) as error:
         raise TypeError(f"{name} must be numbers: {error}") from None
     _validate_objects(name, array, converted)
     return converted
 
 
 def is_missing(value: object) -> bool:
-    """Return whether a value is None, pandas.NA or NaT."""
-    return value is None or type(value).__name__ in ("NAType", "NaTType")
+    """Return whether a value is None, NaN, pandas.NA or NaT."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
 
 
 def integers(name: str, values: Any) -> Integers:

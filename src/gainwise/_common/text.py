@@ -196,14 +196,9 @@ def format_p_value(value: float) -> str:
     """Return the text of a p-value.
 
     >>> format_p_value(0.0123), format_p_value(0.00002)
-    ('p = 0.012', 'p = 2e-05')
+    ('0.012', '2e-05')
     """
-    return f"p = {format_p_values([value])[0]}"
-
-
-def format_p_values(values: Iterable[float]) -> list[str]:
-    """Return the texts of a column of p-values."""
-    return [f"{value:.2g}" if value >= 0.0001 else f"{value:.0e}" for value in values]
+    return f"{value:.2g}" if value >= 0.0001 else f"{value:.0e}"
 
 
 def printable(text: str) -> str:

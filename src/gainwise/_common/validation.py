@@ -26,15 +26,6 @@ def validate_choice(argument: str, value: object, choices: Sequence[str]) -> Non
         raise ValueError(f"{argument} must be one of {', '.join(map(repr, choices))}, got {value!r}{hint}.")
 
 
-def validate_unique(argument: str, names: Sequence[object]) -> None:
-    """Raise `ValueError` with both places, from 0, if a name occurs twice."""
-    places: dict[object, int] = {}
-    for place, name in enumerate(names):
-        first = places.setdefault(name, place)
-        if first != place:
-            raise ValueError(f"{argument} must be unique, got {name!r} twice, at {first} and {place}.")
-
-
 def validate_integer(argument: str, value: Any, least: int = 1, unit: str = "") -> int:
     """Return `value` as an int if it is a whole number of at least `least`, or raise.
 
@@ -128,23 +119,24 @@ def validate_mapping(argument: str, value: Any, content: str) -> None:
     for name in value:
         if not isinstance(name, str):
             raise TypeError(f"names of {argument} must be strings, got {name!r}.")
-    validate_distinct(f"names of {argument}", list(value))
+    validate_distinct(f"names of {argument}", list(value), when_printed=True)
 
 
-def validate_distinct(argument: str, names: Sequence[str]) -> None:
-    """Raise `ValueError` if two names are the same when they are printed on one line.
+def validate_distinct(argument: str, names: Sequence[str], *, when_printed: bool = False) -> None:
+    """Raise `ValueError` with both places, from 0, if two names are the same, or the same when printed on one line.
 
-    >>> validate_distinct("models", ["A", "A "])
+    >>> validate_distinct("models", ["A", "B", "A "], when_printed=True)
     Traceback (most recent call last):
-    ValueError: models must be distinct when printed, got 'A' and 'A ' at 0 and 1. Rename one of them.
+    ValueError: models must be distinct when printed, got 'A' at 0 and 'A ' at 2. Rename or remove one of them.
     """
     places: dict[str, int] = {}
     for place, name in enumerate(names):
-        first = places.setdefault(printable(name).strip(), place)
+        first = places.setdefault(printable(name).strip() if when_printed else name, place)
         if first != place:
+            condition = "distinct when printed" if when_printed else "distinct"
             raise ValueError(
-                f"{argument} must be distinct when printed, got {names[first]!r} and {name!r} at {first} and {place}. "
-                "Rename one of them."
+                f"{argument} must be {condition}, got {names[first]!r} at {first} and {name!r} at {place}. Rename or "
+                "remove one of them."
             )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from .._common.validation import validate_choice, validate_unique
+from .._common.validation import validate_choice, validate_distinct
 from .app import command
 from .inputs import AsJson, open_input, parse_model, read_data
 from .outputs import Terminal, print_json
@@ -47,7 +47,7 @@ def check(
 
     validate_choice("--fail-on", fail_on, SEVERITIES)
     sources = [parse_model(text, columns=False) for text in files]
-    validate_unique("Names of parts (NAME=FILE)", [name for name, _ in sources])
+    validate_distinct("Names of parts (NAME=FILE)", [name for name, _ in sources])
     parts = {name: _read_part(open_input(source.path), query, features) for name, source in sources}
     chosen: Library | None = library  # type: ignore[assignment]  # validated by check_data
     result = check_data(

@@ -18,7 +18,7 @@ from typer import Argument, BadParameter, Option
 
 from .._common.sources import Source, parse_source
 from .._common.text import printable
-from .._common.validation import validate_unique
+from .._common.validation import validate_distinct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -190,7 +190,7 @@ def parse_recipe(text: str) -> tuple[str, list[str]]:
     repeats = files.split(",")
     if not equals or not all(repeats):
         raise ValueError(f"--configuration must have the form NAME=FILE,FILE,FILE, got {text!r}.")
-    validate_unique(f"Repeats of --configuration {name!r}", repeats)
+    validate_distinct(f"Repeats of --configuration {name!r}", repeats)
     return decode_name(name), repeats
 
 
@@ -340,7 +340,7 @@ def _read_models(
             raise kind(f"model {name!r}: {error}") from None
 
     sources = [parse_model(text, columns=columns) for text in options.models or []]
-    validate_unique("Names of models (NAME=FILE)", [name for name, _ in (*sources, *recipes)])
+    validate_distinct("Names of models (NAME=FILE)", [name for name, _ in (*sources, *recipes)])
     models = {name: read(name, source) for name, source in sources}
     for name, files in recipes:
         models[name] = [read(name, parse_source(file, columns=columns)) for file in files]
@@ -406,7 +406,7 @@ def _read_label_files(option: str, texts: Sequence[str]) -> dict[str, dict[Any, 
             if column not in columns:
                 raise ValueError(f"{option}: {path} has no column {column!r}{nearest(column, columns)}.")
             columns = {column: columns[column]}
-        validate_unique(f"Columns of {option}", [*labels, *columns])
+        validate_distinct(f"Columns of {option}", [*labels, *columns])
         for name, by_id in columns.items():
             numbers = {int(query): label for query, label in by_id.items() if re.fullmatch("0|[1-9][0-9]*", query)}
             labels[name] = by_id | numbers
@@ -428,7 +428,7 @@ def load_table(
         repeats = [column for _, columns in recipes for column in columns]
         others = {label, query, options.clusters, *(options.segments or []), *(options.column or []), *repeats}
         scores = _select_scores(path, table[[name for name in table if name not in others]])
-    validate_unique("Columns of scores and names of --configuration", [*scores, *(name for name, _ in recipes)])
+    validate_distinct("Columns of scores and names of --configuration", [*scores, *(name for name, _ in recipes)])
     if not scores and not recipes:
         raise ValueError(f"{path} has no column of scores besides {label!r} and {query!r}.")
     columns = {name: name for name in scores} | dict(recipes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import compress
 from os import PathLike
@@ -40,7 +40,7 @@ from .guards import (
     OneSided,
     Part,
     Requirement,
-    build_parts,
+    build_segments,
     find_size_without_losses,
     is_repeatable,
     name_segment,
@@ -100,22 +100,6 @@ class NeededSize(NamedTuple):
     def approximate(self) -> str:
         """The range as an approximate number, or an empty text."""
         return f"about {self}" if self.median is not None and self.median <= MANY else str(self)
-
-
-class DeferredSize:
-    """Field for a needed size, or for a function that computes it when the field is first read."""
-
-    def __get__(self, candidate: CandidateDecision | None, owner: type) -> NeededSize | None:
-        if candidate is None:
-            return None
-        fields = vars(candidate)
-        if callable(fields["queries_needed"]):
-            fields["queries_needed"] = fields["queries_needed"]()
-        size: NeededSize | None = fields["queries_needed"]
-        return size
-
-    def __set__(self, candidate: CandidateDecision, size: NeededSize | Callable[[], NeededSize] | None) -> None:
-        vars(candidate)["queries_needed"] = size
 
 
 class Change(NamedTuple):
@@ -207,10 +191,15 @@ class CandidateDecision:
     differing: dict[str, int]
     shares: dict[str, dict[str, float]]
     changes: tuple[Change, ...]
-    queries_needed: DeferredSize = DeferredSize()
+    _estimate_needs: Callable[[], NeededSize] | None = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def queries_needed(self) -> NeededSize | None:
+        """The number of queries of a new experiment, computed at first use because the computation takes long."""
+        return self._estimate_needs and self._estimate_needs()
 
     def __getstate__(self) -> dict[str, Any]:
-        return vars(self) | {"queries_needed": self.queries_needed}
+        return vars(self) | {"queries_needed": self.queries_needed, "_estimate_needs": None}
 
     def to_dict(self) -> dict[str, Any]:
         """Return all attributes as plain values for JSON. Infinite bounds become None."""
@@ -223,7 +212,7 @@ class CandidateDecision:
             },
             "gain_at_least": self.gain_at_least,
             "by_segment": [change._asdict() | {"status": change.status} for change in self.changes if change.segment],
-            "queries_needed": self.queries_needed and self.queries_needed._asdict(),
+            "queries_needed": self.queries_needed,
         }
         return dict(plain(content))
 
@@ -239,7 +228,7 @@ class CandidateDecision:
 
 
 @dataclass(frozen=True, repr=False)
-class BaselineComparison(Scope, TextResult):
+class BaselineComparison(TextResult, Scope):
     """Decisions for all models whether to replace a baseline. `Comparison.against` creates it.
 
     With δ the true mean of the candidate minus that of the baseline under a metric (sign reversed for losses), on all
@@ -615,16 +604,16 @@ class _Sentence:
             return f"Do not ship {name}: it loses at least {sizes}{excess}."
         unbounded = next((change for change in self.changes if not math.isfinite(change.at_least)), None)
         if unbounded is not None:
-            place = f" where {unbounded.segment}" if unbounded.segment else ""
             under = f" under {unbounded.metric}" if self.result.guards else ""
-            return f"Undecided: the loss of {name}{under}{place} has no bound.{self._describe_shortage(unbounded)}"
+            subject = f"the loss of {name}{under}{self._name_place(unbounded)}"
+            return f"Undecided: {subject} has no bound.{self._describe_shortage(unbounded)}"
         if self.candidate.decision == "ship":
             return self._format_ship()
         worst = max(self.changes, key=lambda change: change.excess)
         if worst.status == "within":
             return f"Undecided: {name} is {self._describe_worst(worst)}, but no gain is shown."
         tolerated = f" (margin {self.result.format_margin(worst.metric)})" if worst.margin else ""
-        loss = f"{round_bound(-worst.at_least, up=True)}{self._name_measure(worst)}"
+        loss = f"{round_bound(-worst.at_least, up=True)}{self._name_measure(worst)}{self._name_place(worst)}"
         return f"Undecided: {name} may lose up to {loss}{tolerated}.{self._describe_shortage(worst) or self._need}"
 
     def _format_ship(self) -> str:
@@ -634,19 +623,18 @@ class _Sentence:
             worst = max(self.changes, key=lambda change: change.excess)
             return f"{choice}: {self._describe_worst(worst)}."
         subject = self.measure.strip() or (gains[0].metric if len(gains) == 1 else "the result")
-        verb, lower = ("improves", "worse") if self.result.lower_is_better else ("rises", "lower")
+        rises, falls = ("improves", "worsens") if self.result.lower_is_better else ("rises", "falls")
         sizes = round_bound(gains[0].at_least, up=False)
         if len(gains) > 1 or (self.measure and len({change.metric for change in self.changes}) > 1):
             sizes = self._list_bounds(gains, [change.at_least for change in gains])
-        text = f"{choice} instead of {self.old}: {subject} {verb} by at least {sizes}"
-        labels, margins = self.result.labels, []
+        clauses, margins = [f"{subject} {rises} by at least {sizes}"], []
         for change in self.whole:
             if change.at_least <= 0 and change.metric in leading:
-                bound = (
-                    f"at worst {round_bound(-change.at_least, True, change.margin)}" if change.at_least < 0 else "not"
-                )
-                text += f", {bound} {lower} ({labels[change.metric]})"
+                bound = f"{falls} by at most {round_bound(-change.at_least, up=True, limit=change.margin)}"
+                label = self.result.labels[change.metric]
+                clauses.append(f"{bound} ({label})" if self.measure else f"{label} {bound}")
                 margins.append(self.result.format_margin(change.metric))
+        text = f"{choice} instead of {self.old}: {join_names(clauses, len(clauses))}"
         text += f", within the margin of {join_names(list(dict.fromkeys(margins)))}" if margins else ""
         return f"{text}{self._describe_guards()}."
 
@@ -672,19 +660,21 @@ class _Sentence:
         if worst.at_least >= 0:
             return f"not behind {self.old}"
         bound = round_bound(-worst.at_least, up=True, limit=worst.margin)
-        text = f"at worst {bound}{self._name_measure(worst)} behind {self.old}"
+        text = f"at worst {bound}{self._name_measure(worst)} behind {self.old}{self._name_place(worst)}"
         if self.margin is not None:
             return f"{text}, within the margin of {format_exact(self.margin)}"
         return f"{text} (margin {self.result.format_margin(worst.metric)}), the largest loss in units of the margin"
 
     def _name_measure(self, change: Change) -> str:
-        """Return the measure, or the metric if the others are different measures, and the segment after a blank."""
-        is_variant = self.measure and change.metric in self.result.leading
+        """Return the measure, or the metric if the others are different measures, after a blank."""
+        if self.measure and change.metric in self.result.leading:
+            return self.measure
         several = len({change.metric for change in self.changes}) > 1
-        place = f" where {change.segment}" if change.segment else ""
-        if is_variant:
-            return f"{self.measure}{place}"
-        return f" {change.metric}{place}" if several and (self.margin is None or self.result.guards) else place
+        return f" {change.metric}" if several and (self.margin is None or self.result.guards) else ""
+
+    def _name_place(self, change: Change) -> str:
+        """Return the segment after a blank, or an empty text for all queries."""
+        return f" where {change.segment}" if change.segment else ""
 
     def _list_bounds(self, changes: Sequence[Change], sizes: Sequence[float]) -> str:
         """Return lower bounds, each with its metric, segment, and margin if there are several of these."""
@@ -783,11 +773,11 @@ def compare_with_baseline(
     planned, previous = read_looks(looks, record, panel.queries, settings)
     places, order, size = None, "", 0
     if bounds == "betting":
-        places, order = _order_for_betting(sample, panel, continued.get("order", ""))
-        size = continued.get("size") or (planned[-1] if planned else panel.queries)
-    level, tested = sample.alpha / 2 / len(candidates), (planned, previous, continued)
-    gate = Gate(margins, len(family.gain), level, panel.queries, 1 + len(segments), *tested, places, size)
-    parts = tuple(build_parts(sample, joint, labels or {}, gate))
+        places, order, size = _order_for_betting(sample, panel, planned, continued)
+    level = sample.alpha / 2 / len(candidates)
+    gate = Gate(margins, len(family.gain), level, panel.queries, 1 + len(segments), planned, previous, continued)
+    whole = Part(gate, panel, joint.estimated, (*previous, panel.queries), places, size)
+    parts = (whole, *build_segments(whole, sample, labels or {}))
     intervals, history = joint.bootstrap.bound_pairs(sample.alpha), record["history"] if record else ()
     return BaselineComparison(
         baseline=baseline,
@@ -796,7 +786,7 @@ def compare_with_baseline(
         shares=family.shares,
         gain=family.gain,
         require=require,
-        level=parts[0].find_level(),
+        level=whole.find_level(),
         looks=planned,
         earlier=previous,
         history=tuple(test for test in history if test["queries"] < panel.queries or not continued),
@@ -823,12 +813,15 @@ def _validate_margins(sample: Sample, margins: Mapping[str, float], require: Req
         raise ValueError("margin must be above 0 for segments, got 0. Pass the largest acceptable loss.")
 
 
-def _order_for_betting(sample: Sample, panel: Panel, earlier: str) -> tuple[Integers, str]:
-    """Return the order of the queries for bounds by betting, and the record of the order."""
+def _order_for_betting(
+    sample: Sample, panel: Panel, planned: Sequence[int], record: Mapping[str, Any]
+) -> tuple[Integers, str, int]:
+    """Return the order of the queries for bounds by betting, its record, and the size that the bounds are tuned to."""
     validate_betting(panel, panel.metrics, sample.ranges)
     digests = sample.compute_digests(panel.metrics)
-    places = order_queries(digests, earlier)
-    return places, "".join(digests[place] for place in places)
+    places = order_queries(digests, record.get("order", ""))
+    size = record.get("size") or (planned[-1] if planned else panel.queries)
+    return places, "".join(digests[place] for place in places), size
 
 
 def _decide(parts: Sequence[Part], b: int, c: int, intervals: Floats) -> CandidateDecision:
@@ -840,7 +833,7 @@ def _decide(parts: Sequence[Part], b: int, c: int, intervals: Floats) -> Candida
     metrics, (at_least, at_most, gain) = panel.metrics, bounds[0]
     # If the models are equal on every query, they may be so on all further ones, which then bound no loss either.
     can_plan = decision == "undecided" and not (np.isinf(at_least) & (pair.below + pair.above == 0)).any()
-    can_plan = can_plan and gate.places is None and (not gate.looks or gate.queries >= gate.looks[-1])
+    can_plan = can_plan and whole.places is None and (not gate.looks or gate.queries >= gate.looks[-1])
     can_plan = can_plan and all(part.decides for part in parts)
     difference = np.array([panel.in_unit(*row) for row in zip(metrics, pair.difference, strict=True)])
     ends = zip(metrics, intervals[:, b, c], -intervals[:, c, b], strict=True)
@@ -868,7 +861,7 @@ def _decide(parts: Sequence[Part], b: int, c: int, intervals: Floats) -> Candida
         changes=tuple(
             change for part, own in zip(parts, bounds, strict=True) for change in _list_changes(part, own, b, c)
         ),
-        queries_needed=partial(_estimate_needs, parts, b, c, margins) if can_plan else None,
+        _estimate_needs=partial(_estimate_needs, parts, b, c, margins) if can_plan else None,
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._common.typing import Bools, Columns, Features, FilePath, Floats, Frame, Listed, Models, OfQueries
-from .._common.validation import validate_ordered
+from .._common.validation import prefix_errors, validate_ordered
 from ..data.ranking_data import as_pandas
 from ..data.tables import read_table
 from ..evaluation.evaluator import Evaluator, shared_weights, validate_judgments
@@ -147,7 +147,8 @@ def compare(
     'good'
     """
     validate_judgments("compare(models, judgments)", judgments, models=models, metrics=metrics)
-    parsed = parse_metrics(_list_metrics(metrics), convention=convention)  # Before predictions, which may take long.
+    metrics = DEFAULT_METRICS if metrics is None else metrics
+    parsed = parse_metrics(metrics, convention=convention)  # Before predictions, which may take long.
     scored = read_models(
         models,
         judgments,
@@ -190,7 +191,7 @@ def compare_scores(
     `options` are those of `Comparison`.
     """
     validate_ordered("primary", primary)
-    parsed = parse_metrics(_list_metrics(metrics), convention=convention)
+    parsed = parse_metrics(DEFAULT_METRICS if metrics is None else metrics, convention=convention)
     primary_metrics = parsed[:2] if primary is None else parse_metrics(primary, convention=convention)
     judgments, scores = models.judgments, models.scores
     evaluator = Evaluator(parsed, judgments, n_jobs, unjudged=unjudged)
@@ -231,19 +232,12 @@ def compare_scores(
     )
 
 
-def _list_metrics(metrics: Any) -> Any:
-    validate_ordered("metrics", metrics)
-    return DEFAULT_METRICS if metrics is None else metrics
-
-
 def _evaluate(evaluator: Evaluator, scores: Mapping[str, Floats]) -> tuple[Floats, Bools]:
     """Return the values of all models, shape (metrics, queries, models), and which queries have a value."""
     values = np.empty((len(evaluator.metrics), evaluator.judgments.queries, len(scores)))
     for column, (name, model_scores) in enumerate(scores.items()):
-        try:
+        with prefix_errors(f"model {name!r}: "):
             values[:, :, column] = evaluator(model_scores).per_query.T
-        except ValueError as error:
-            raise ValueError(f"model {name!r}: {error}") from None
     skipped = np.isnan(values[:, :, 0])
     for metric, row in zip(evaluator.metrics, skipped, strict=True):
         if row.all():

@@ -213,11 +213,12 @@ class Comparison:
         self.settings = Settings(alpha=alpha, margin=margin, draws=draws, seed=seed)
         panel = build_panel(self.values, repeats, self.models, self._weights, self.lower_is_better, clusters, vary)
         self.repeats = {self.models[column]: by_metric for column, by_metric in repeats.items()}
-        ids = self._query_ids if self._weights is None else self._query_ids[self._weights > 0]
-        limited = limit_draws(draws, len(self.models), alpha)
+        self._counted: Any = slice(None) if self._weights is None else self._weights > 0
+        ids, limited = self._query_ids[self._counted], limit_draws(draws, len(self.models), alpha)
         self._sample = Sample(panel, alpha, limited, seed, dict(ranges or {}), bounds=bounds, ids=ids.tolist())
         self._validate_values()
-        self._segment_labels = {} if segments is None else validate_labels(segments, self._query_ids)
+        labels = {} if segments is None else validate_labels(segments, self._query_ids)
+        self._segment_labels = {name: column[self._counted] for name, column in labels.items()}
         self._baseline, self.selected, self.searched = baseline, selected, searched
         self._validate_roles()
 
@@ -256,7 +257,7 @@ class Comparison:
         """Raise unless every metric has values, within its range, and the primary metrics share a query."""
         panel = self._sample.panel
         for metric, table in zip(panel.metrics, map(panel.in_unit, panel.metrics, panel.values), strict=True):
-            panel.validate_common_queries([metric])
+            panel.find_common_queries([metric])
             low, high = self._sample.ranges[metric]
             lowest, highest = np.nanmin(table), np.nanmax(table)
             if not low - RANGE_TOLERANCE <= lowest <= highest <= high + RANGE_TOLERANCE:
@@ -265,7 +266,7 @@ class Comparison:
                     "beyond its range. Correct ranges= or value_range of the metric."
                 )
         if self.primary is not None:
-            panel.validate_common_queries(self.primary)
+            panel.find_common_queries(self.primary)
         if self._sample.bounds == "betting":
             validate_betting(panel, self._deciding, self._sample.ranges)
 
@@ -409,7 +410,7 @@ class Comparison:
         """
         if self.rankings is None:
             return {}
-        return self.rankings.compute_chance(self.definitions, self._weights)
+        return self.rankings.compute_chance(self.definitions)
 
     @property
     def _has_no_evidence(self) -> bool:
@@ -433,7 +434,7 @@ class Comparison:
         equal = self.rankings.find_equal_labels(self.definitions.values())[self.rankings.counted]
         for table in self.values.values():  # Models that did not retrieve all documents may differ in spite of it.
             equal &= ~(np.ptp(table, axis=1) > RANGE_TOLERANCE)
-        return int((equal if self._weights is None else equal & (self._weights > 0)).sum())
+        return int(equal[self._counted].sum())
 
     def against(
         self,
@@ -547,17 +548,15 @@ class Comparison:
             return result
         return replace(result, flags=tuple(find_unjudged_flags(self.unjudged, baseline, list(result.decisions))))
 
-    def _select_segments(self, names: Iterable[str] | None = None) -> Labels:
-        """Return columns of segments, by default all, with the labels of the queries of positive weight."""
-        for name in names or ():
+    def _select_segments(self, names: Sequence[str]) -> Labels:
+        """Return columns of segments, or raise if one does not exist."""
+        for name in names:
             if name not in self._segment_labels:
                 known = join_names(list(self._segment_labels)) or "none, pass segments= to the comparison"
                 raise ValueError(
                     f"segments must name columns of the segments of the comparison, got {name!r} (segments: {known})."
                 )
-        counted = slice(None) if self._weights is None else np.asarray(self._weights) > 0
-        columns = self._segment_labels if names is None else dict.fromkeys(names)
-        return {name: self._segment_labels[name][counted] for name in columns}
+        return {name: self._segment_labels[name] for name in names}
 
     @cached_property
     def variance(self) -> dict[str, VarianceComponents]:
@@ -594,8 +593,8 @@ class Comparison:
         """
         if not self._segment_labels or self.primary is None:
             return None
-        labels, margin = self._select_segments(), self.settings.margin
-        return compute_segments(self._sample, labels, self.primary, margin, self.verdict)
+        margin = self.settings.margin
+        return compute_segments(self._sample, self._segment_labels, self.primary, margin, self.verdict)
 
     def plan(
         self,
@@ -971,7 +970,7 @@ class Comparison:
             "metrics": self.metrics,
             "queries": self.counts.any,
             "metric_queries": self.counts.by_metric,
-            "iterations": {name: iteration._asdict() for name, iteration in self.iterations.items()},
+            "iterations": self.iterations,
             "leaderboard": self.leaderboard.to_dict("index"),
             "winners": self.winners,
             "chance": self.chance,

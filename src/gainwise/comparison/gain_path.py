@@ -23,15 +23,7 @@ import numpy as np
 from .._common import cached_property
 from .._common.lazy import pandas as pd
 from .._common.lazy import scipy
-from .._common.text import (
-    TextResult,
-    format_confidence,
-    format_exact,
-    format_p_value,
-    join_names,
-    pluralize,
-    printable,
-)
+from .._common.text import TextResult, format_confidence, format_exact, format_p_value, join_names, pluralize, printable
 from .._common.typing import Bools, Floats, Integers
 from .._common.validation import validate_real
 from ..evaluation.evaluator import Evaluator, shared_weights
@@ -203,10 +195,10 @@ class GainPath(TextResult):
             return f"{always[0]} is better than all others at every base ({level})."
         if kind == "unresolved":
             names = join_names(always, word="or")
-            return f"One model may be best at every base ({format_p_value(p)}). If so, it is {names} ({level})."
+            return f"One model may be best at every base (p = {format_p_value(p)}). If so, it is {names} ({level})."
         first, last = (join_names(self.best_sets[self.bases[place]], word="or") for place in (0, -1))
         ends = f"at b = {low} it is {first}, at b = {high} it is {last}"
-        return f"No model is best at every base ({format_p_value(p)}): {ends} ({level}, simultaneous)."
+        return f"No model is best at every base (p = {format_p_value(p)}): {ends} ({level}, simultaneous)."
 
     def to_dict(self) -> dict[str, Any]:
         """Return all results and `text` as plain values for JSON. Infinite bounds become None."""
@@ -215,7 +207,6 @@ class GainPath(TextResult):
              "lower_is_better", "alpha", "draws", "seed", "text"),
             path=self.frame(),
             best_sets=[{"base": base, "models": models} for base, models in self.best_sets.items()],
-            verdict=self.verdict._asdict(),
         )  # fmt: skip
 
     @cached_property

@@ -7,7 +7,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from os import PathLike
 from pathlib import Path
@@ -22,7 +22,7 @@ from .._common.typing import Bools, Floats, Integers
 from .._common.validation import validate_choice, validate_integer, validate_ordered
 from .bounds import DifferenceBounds, PairErrors, bound_mean, find_joint_criticals
 from .estimates import MIN_QUERIES, Estimate, estimate
-from .inference import JointEstimate, Sample
+from .inference import Sample
 from .panel import Panel, validate_margin
 from .query_labels import Labels, list_segments
 
@@ -168,9 +168,6 @@ class Gate:
         Planned numbers of queries, and those of the looks before this one.
     record : mapping
         Record of the previous test that this one continues, or empty.
-    places, size : ndarray of int or None, int
-        Order of the queries for bounds by betting, and the number of queries that these are tuned to. None and 0 for
-        asymptotic bounds.
     """
 
     margins: dict[str, float]
@@ -181,8 +178,6 @@ class Gate:
     looks: tuple[int, ...]
     earlier: tuple[int, ...]
     record: Mapping[str, Any]
-    places: Integers | None = None
-    size: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,7 +193,8 @@ class Part:
     sizes : tuple of int
         Numbers of queries at the earlier looks and at this one.
     places, size : ndarray of int or None, int
-        Those of `Gate` for these queries.
+        Order of the queries for bounds by betting, and the number of queries that these are tuned to. None and 0 for
+        asymptotic bounds.
     column, label : str
         Name of the segment. Empty for all queries.
     """
@@ -207,7 +203,7 @@ class Part:
     panel: Panel
     estimated: Estimate | None
     sizes: tuple[int, ...]
-    places: Integers | None = field(default=None, repr=False)
+    places: Integers | None = None
     size: int = 0
     column: str = ""
     label: str = ""
@@ -286,18 +282,17 @@ class Part:
         )
 
 
-def build_parts(sample: Sample, joint: JointEstimate, labels: Labels, gate: Gate) -> Iterator[Part]:
-    """Yield all queries, then each segment. `labels` are those of the queries of the sample."""
-    panel = joint.panel
-    yield Part(gate, panel, joint.estimated, (*gate.earlier, panel.queries), gate.places, gate.size)
-    counted = sample.panel.find_common_queries(panel.metrics)
+def build_segments(whole: Part, sample: Sample, labels: Labels) -> Iterator[Part]:
+    """Yield each segment. `whole` is the part of all queries, and `labels` are those of the queries of the sample."""
+    counted = sample.panel.find_common_queries(whole.panel.metrics)
     for column, label in list_segments(labels):
-        yield _build_segment(gate, joint, np.asarray(labels[column][counted] == label, dtype=bool), (column, label))
+        yield _build_segment(whole, np.asarray(labels[column][counted] == label, dtype=bool), (column, label))
 
 
-def _build_segment(gate: Gate, joint: JointEstimate, mask: Bools, name: tuple[str, str]) -> Part:
+def _build_segment(whole: Part, mask: Bools, name: tuple[str, str]) -> Part:
     """Return one segment, with its own numbers of queries at the looks. Without a record, its share was constant."""
-    panel, record = joint.panel.subset(mask), gate.record
+    assert whole.estimated is not None
+    gate, record, panel = whole.gate, whole.gate.record, whole.panel.subset(mask)
     number = panel.queries
     own: dict[str, Any] = next(
         (part for part in record.get("parts", ()) if (part["column"], part["label"]) == name), {}
@@ -305,11 +300,11 @@ def _build_segment(gate: Gate, joint: JointEstimate, mask: Bools, name: tuple[st
     made = (*record.get("earlier", ()), record.get("queries"))
     past = dict(zip(made, own.get("sizes", ()), strict=False))
     sizes = (*(past.get(size, round(size * number / gate.queries)) for size in gate.earlier), number)
-    estimated = estimate(panel, joint.estimated.widths) if number else None
-    if gate.places is None:
-        return Part(gate, panel, estimated, sizes, None, 0, *name)
-    places = (np.cumsum(mask) - 1)[gate.places[mask[gate.places]]]
-    size = own.get("size") or max(1, round(gate.size * number / gate.queries))
+    estimated = estimate(panel, whole.estimated.widths) if number else None
+    places, size = None, 0
+    if whole.places is not None:
+        places = (np.cumsum(mask) - 1)[whole.places[mask[whole.places]]]
+        size = own.get("size") or max(1, round(whole.size * number / gate.queries))
     return Part(gate, panel, estimated, sizes, places, size, *name)
 
 

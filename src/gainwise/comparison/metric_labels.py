@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
+
+T = TypeVar("T")
 
 
 class MetricLabel(NamedTuple):
@@ -39,3 +41,15 @@ def name_family(metric: str) -> str:
     """
     family, _, options = metric.partition("_")
     return family.upper() + "".join(options.partition("@")[1:])
+
+
+def assign_styles(metrics: Sequence[str], primary: Sequence[str], styles: Sequence[T]) -> dict[str, T]:
+    """Return the styles of metrics: those of the primary metrics, or in their own order if one of them is not primary.
+
+    >>> assign_styles(["ndcg_exp@10"], ["loss", "ndcg_exp@10"], ["blue", "orange"])
+    {'ndcg_exp@10': 'orange'}
+    >>> assign_styles(["cg", "ndcg_exp@10"], ["loss", "ndcg_exp@10"], ["blue", "orange"])
+    {'cg': 'blue', 'ndcg_exp@10': 'orange'}
+    """
+    by_metric = dict(zip(primary if {*metrics} <= {*primary} else metrics, styles, strict=False))
+    return {metric: by_metric[metric] for metric in metrics}

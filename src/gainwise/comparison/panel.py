@@ -13,13 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._common.arrays import index_of, number_table
 from .._common.text import natural_order, pluralize
 from .._common.typing import Floats, Ids, Integers
-from .._common.validation import (
-    validate_choice,
-    validate_distinct,
-    validate_integer,
-    validate_number,
-    validate_text,
-)
+from .._common.validation import validate_choice, validate_distinct, validate_integer, validate_number, validate_text
 from .query_labels import read_clusters
 
 MIN_REPEATS = 3
@@ -117,16 +111,19 @@ class Panel:
         rows: Any = places
         if others == list(range(first + 1, first + len(places))):  # A slice does not copy the values.
             rows = slice(first, first + len(places))
-        self.validate_common_queries(metrics)
         counted = self.find_common_queries(metrics)
         repeats = self.repeats and tuple(array[rows] for array in self.repeats)
         selected = replace(self, metrics=tuple(metrics), values=self.values[rows], repeats=repeats)
         return selected if counted.all() else selected.subset(counted)
 
     def find_common_queries(self, metrics: Sequence[str]) -> NDArray[np.bool_]:
-        """Return which queries have a value under all of these metrics."""
+        """Return which queries have a value under all of these metrics, or raise `ValueError` if none has."""
         rows = [self.metrics.index(metric) for metric in metrics]
-        return np.asarray(~np.isnan(self.values[rows, 0]).any(axis=0))
+        common = np.asarray(~np.isnan(self.values[rows, 0]).any(axis=0))
+        if not common.any():
+            names = metrics[0] if len(metrics) == 1 else f"all of {', '.join(metrics)}"
+            raise ValueError(f"No query of positive weight has a value under {names}.")
+        return common
 
     def subset(self, mask: NDArray[np.bool_]) -> Panel:
         """Return the queries of a mask."""
@@ -141,12 +138,6 @@ class Panel:
             repeats=self.repeats and tuple(np.ascontiguousarray(array[:, mask]) for array in self.repeats),
             clusters=None if self.clusters is None else np.unique(self.clusters[mask], return_inverse=True)[1],
         )
-
-    def validate_common_queries(self, metrics: Sequence[str]) -> None:
-        """Raise `ValueError` unless all of these metrics have a value on some query."""
-        if not self.counts(metrics).common:
-            names = metrics[0] if len(metrics) == 1 else f"all of {', '.join(metrics)}"
-            raise ValueError(f"No query of positive weight has a value under {names}.")
 
     def counts(self, metrics: Sequence[str] | None = None) -> QueryCounts:
         """Count the queries of each metric, and those of all metrics."""
@@ -228,7 +219,7 @@ def validate_model_names(models: Sequence[str], columns: int) -> tuple[str, ...]
     for place, name in enumerate(models):
         if not isinstance(name, str):
             raise TypeError(f"models[{place}] must be a string, got {name!r} of type {type(name).__name__}.")
-    validate_distinct("models", models)
+    validate_distinct("models", models, when_printed=True)
     return tuple(validate_text(f"models[{place}]", str(name)) for place, name in enumerate(models))
 
 
@@ -236,7 +227,7 @@ def build_panel(
     tables: Mapping[str, Floats],
     repeats: Repeats,
     models: Sequence[str],
-    weights: ArrayLike | None = None,
+    weights: Floats | None = None,
     lower_is_better: Iterable[str] = (),
     clusters: Ids | None = None,
     vary: Vary | None = None,
@@ -257,7 +248,8 @@ def build_panel(
                 f"{table.shape}."
             )
         _validate_values(_name_table(metric), table, names)
-    raw_weights = None if weights is None else _read_weights(weights, queries)
+    if weights is not None:
+        _validate_weights(weights, queries)
     codes = None if clusters is None else read_clusters(clusters, queries)
     order, losses = [names.index(name) for name in natural_order(names)], frozenset(lower_is_better)
     # Not -table, which has negative zeros.
@@ -268,28 +260,26 @@ def build_panel(
     )  # fmt: skip
     if repeats:
         panel = _add_repeats(panel, [repeats.get(column) for column in order])
-    if raw_weights is None:
+    if weights is None:
         return panel
-    shares = raw_weights / raw_weights.max()  # The sum of huge weights could overflow.
+    shares = weights / weights.max()  # The sum of huge weights could overflow.
     shares /= shares.sum()
     positive = shares > 0
     return replace(
         panel if positive.all() else panel.subset(positive),
         weights=_simplify_weights(shares[positive]),
-        raw_weights=raw_weights[positive],
+        raw_weights=weights[positive],
     )
 
 
 def _add_repeats(panel: Panel, repeats: Sequence[Mapping[str, Floats] | None]) -> Panel:
-    """Return the panel with the repeats of configurations, shape (metrics, queries, R). Values become their means."""
-    sign = np.array([-1.0 if metric in panel.lower_is_better else 1.0 for metric in panel.metrics])
-    parts = []
-    for place, by_metric in enumerate(repeats):
-        if by_metric is None:
-            parts.append(panel.values[:, place, :, None])
-            continue
-        parts.append(0.0 + sign[:, None, None] * np.stack([by_metric[metric] for metric in panel.metrics]))
-        panel.values[:, place] = parts[-1].mean(axis=2)
+    """Return the panel with the repeats of configurations, shape (metrics, queries, R)."""
+    parts = [
+        panel.values[:, place, :, None]
+        if by_metric is None
+        else np.stack([panel.in_unit(metric, by_metric[metric]) for metric in panel.metrics])
+        for place, by_metric in enumerate(repeats)
+    ]
     return replace(panel, repeats=tuple(parts))
 
 
@@ -409,17 +399,15 @@ def _simplify_weights(weights: Floats) -> Floats | None:
     return None if np.all(weights == weights[0]) else weights
 
 
-def _read_weights(weights: ArrayLike, queries: int) -> Floats:
-    array = number_table("weights", weights)
-    if array.shape != (queries,):
-        raise ValueError(f"weights must have one number per query, shape ({queries},), got shape {array.shape}.")
-    invalid = ~(np.isfinite(array) & (array >= 0))
+def _validate_weights(weights: Floats, queries: int) -> None:
+    if weights.shape != (queries,):
+        raise ValueError(f"weights must have one number per query, shape ({queries},), got shape {weights.shape}.")
+    invalid = ~(np.isfinite(weights) & (weights >= 0))
     if invalid.any():
         query = int(np.argmax(invalid))
-        raise ValueError(f"weights must be finite and 0 or more, got weights[{query}] = {array[query]}.")
-    if not array.any():
+        raise ValueError(f"weights must be finite and 0 or more, got weights[{query}] = {weights[query]}.")
+    if not weights.any():
         raise ValueError("weights are all zero. At least one query must count.")
-    return array
 
 
 def sum_by_cluster(rows: Floats, codes: Integers) -> Floats:

@@ -12,7 +12,7 @@ import numpy as np
 from .._common.arrays import factorize, index_of, is_missing, objects, only_counts
 from .._common.text import format_exact, natural_order, pluralize
 from .._common.typing import Integers
-from .._common.validation import validate_name, validate_ordered, validate_unique
+from .._common.validation import validate_distinct, validate_name, validate_ordered
 from ..data.text import one_line
 from ..judgments import Judgments
 
@@ -40,7 +40,7 @@ def validate_labels(segments: Any, ids: Any, judgments: Judgments | None = None)
         if len(rows) != len(ids):
             raise ValueError(f"{title} must have one label per query, got {len(rows)} labels for {len(ids)} queries.")
         for query, label in zip(ids, rows, strict=True):
-            if _is_missing(label) or label == "":
+            if is_missing(label) or label == "":
                 raise ValueError(f"{title} has no label for query {query}. Pass a label such as 'other'.")
         texts[name] = np.array([_format_label(label) for label in rows], dtype=object)
         for text in list_labels(texts[name]):
@@ -94,7 +94,7 @@ def _read_columns(segments: Any) -> dict[str, Any]:
     """Return columns by name. A single column without a name is called `segment`."""
     validate_ordered("segments", segments)
     if hasattr(segments, "columns") and not isinstance(segments, Mapping):
-        validate_unique("names of columns of segments", list(map(str, segments.columns)))
+        validate_distinct("names of columns of segments", list(map(str, segments.columns)))
         columns = {str(name): segments[name] for name in segments.columns}
     elif isinstance(segments, Mapping) and segments and all(map(_is_column, segments.values())):
         columns = {str(name): labels for name, labels in segments.items()}
@@ -141,7 +141,7 @@ def read_by_query(title: str, labels: Any, judgments: Judgments) -> Any:
     by_place: dict[int, Any] = {}
     for query, label in zip(judgments.query_of_rows.tolist(), rows, strict=True):
         first = by_place.setdefault(query, label)
-        if _is_missing(first) != _is_missing(label) or not (_is_missing(label) or first == label):
+        if is_missing(first) != is_missing(label) or not (is_missing(label) or first == label):
             raise ValueError(
                 f"{title} must be the same for all documents of a query, got {first!r} and {label!r} for query "
                 f"{ids[query]!r}."
@@ -165,11 +165,6 @@ def _index_by_id(title: str, labels: Any, judgments: Judgments) -> Mapping[Any, 
         duplicate = index[index.duplicated()].tolist()[0]
         raise ValueError(f"{title} must have a unique index of query ids, got {duplicate!r} more than once.")
     return dict(zip(index.tolist(), labels.tolist(), strict=True))
-
-
-def _is_missing(label: Any) -> bool:
-    """Return whether a label is None, NA, NaT or NaN."""
-    return is_missing(label) or bool(label != label)
 
 
 def _format_label(label: Any) -> str:

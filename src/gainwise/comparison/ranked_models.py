@@ -84,11 +84,8 @@ class Rankings:
         """Weight of each query, 0 if it does not count, shape (queries,)."""
         return np.where(self.counted, 1.0 if self.query_weights is None else self.query_weights, 0.0)
 
-    def compute_chance(self, metrics: Mapping[str, Metric], weights: Floats | None) -> dict[str, dict[str, float]]:
-        """Return the mean in random order of the retrieved documents, by metric and model, as `Comparison.chance`.
-
-        `weights` are those of the counted queries.
-        """
+    def compute_chance(self, metrics: Mapping[str, Metric]) -> dict[str, dict[str, float]]:
+        """Return the mean in random order of the retrieved documents, by metric and model, as `Comparison.chance`."""
         means: dict[bytes, dict[str, float]] = {}
         by_model: dict[str, list[dict[str, float]]] = {}
         retrieves_all = not isinstance(self.scores, dict)  # Scores of experiments are read from files when needed.
@@ -98,7 +95,7 @@ class Rankings:
                 retrieves_everything = bool(scores.min() > -np.inf)
                 key = b"" if retrieves_everything else np.packbits(np.isneginf(scores)).tobytes()
                 if key not in means:
-                    means[key] = self._compute_random_means(metrics, scores, weights)
+                    means[key] = self._compute_random_means(metrics, scores)
                 by_model.setdefault(model, []).append(means[key])
         names = next(iter(means.values()))
         return {
@@ -106,12 +103,11 @@ class Rankings:
             for name in names
         }
 
-    def _compute_random_means(
-        self, metrics: Mapping[str, Metric], scores: Floats, weights: Floats | None
-    ) -> dict[str, float]:
+    def _compute_random_means(self, metrics: Mapping[str, Metric], scores: Floats) -> dict[str, float]:
         evaluation = evaluate_random_order(metrics, self.judgments, scores)
         if evaluation is None:
             return {}
+        weights = None if self.query_weights is None else self.query_weights[self.counted]
         means = {}
         for name, values in zip(evaluation.mean, evaluation.per_query[self.counted].T, strict=True):
             has_value = ~np.isnan(values)

@@ -155,13 +155,12 @@ def read_columns(
                 f"again in row {row} (from 0). Keep one row per query and document."
             )
     arrays = {role: column.to_numpy() for role, column in cells.items()}
+    other_roles = dict.fromkeys(further, "further label")
+    other_roles |= {column: role for role, column in roles.items() if column is not None}
 
     def read_scores(name: str) -> Any:
-        role = next(
-            (role for role, column in roles.items() if column == name), "further label" if name in further else None
-        )
-        if role is not None:
-            raise ValueError(f"scores must not contain {name!r}, which is the {role} column.")
+        if name in other_roles:
+            raise ValueError(f"scores must not contain {name!r}, which is the {other_roles[name]} column.")
         column, labels = get_column(table, name, source), arrays["label"]
         if not (labels == labels[:1]).all() and np.array_equal(column.to_numpy(), labels):
             raise ValueError(f"{source}: column {name!r} is equal to the label in every row, so it is not a score.")
@@ -205,11 +204,11 @@ def expand_recipes(models: Any) -> tuple[Any, dict[str, list[str]]]:
     columns: dict[Any, Any] = {}
     recipes: dict[str, list[str]] = {}
     for name, model in models.items():
-        if isinstance(model, np.ndarray) and model.ndim == 2 and 1 not in model.shape:
-            fix = "For a configuration, pass a list of arrays, one per repeat."
-            if model.shape[1:] == (2,):
-                fix = "Pass scores[:, 1] if they are the probabilities of two classes."
-            raise ValueError(f"model {name!r}: scores must be one-dimensional, got shape {model.shape}. {fix}")
+        if isinstance(model, np.ndarray) and model.ndim == 2 and len(model) > 1 and model.shape[1] > 2:
+            raise ValueError(
+                f"model {name!r}: scores must be one-dimensional, got shape {model.shape}. For a configuration, pass a "
+                "list of arrays, one per repeat."
+            )
         if not isinstance(name, str) or not _is_recipe(model):
             columns[name] = model
             continue
@@ -266,7 +265,7 @@ def _describe_predictions(
 
 
 class _Shifts(NamedTuple):
-    """The rows of some queries before and after each shift, side by side, and their values in random order."""
+    """The rows of some queries before and after each shift, side by side, and values of the latter in random order."""
 
     rows: Integers
     evaluator: Evaluator
@@ -278,9 +277,8 @@ class _Shifts(NamedTuple):
         Return the standard errors of the shifted scores above the scores and above random order, and both means.
         """
         values = self.evaluator(scores[self.rows]).per_query[:, 0].reshape(len(DIRECTIONS), 2, -1)
-        chances = self.chance.reshape(len(DIRECTIONS), 2, -1)
         results = {}
-        for shift, (own, moved), (_, chance) in zip(DIRECTIONS, values, chances, strict=True):
+        for shift, (own, moved), chance in zip(DIRECTIONS, values, self.chance, strict=True):
             counted = ~np.isnan(own)
             if counted.sum() >= MIN_QUERIES:
                 pair = np.stack([own[counted], moved[counted]])
@@ -309,8 +307,7 @@ def validate_alignment(scores: Mapping[str, Floats], judgments: Judgments) -> No
     """
     if judgments.queries < MIN_QUERIES:
         return
-    is_large = judgments.queries > 2 * SAMPLED_QUERIES
-    sample = _build_shifts(judgments, SAMPLED_QUERIES) if is_large else None
+    sample = _build_shifts(judgments, SAMPLED_QUERIES) if judgments.queries > 2 * SAMPLED_QUERIES else None
     tested = None
     for name, column in scores.items():
         if np.isnan(column).any():
@@ -349,4 +346,5 @@ def _build_shifts(judgments: Judgments, queries: int) -> _Shifts:
     group = [np.bincount(numbers[part], minlength=len(chosen)) for part in parts]
     evaluator = Evaluator(SHIFTED_METRIC, Judgments(labels[np.concatenate(parts)], group=np.concatenate(group)), 1)
     moved = np.concatenate(sources)
-    return _Shifts(moved, evaluator, evaluator(np.zeros(len(moved))).per_query[:, 0])
+    chance = evaluator(np.zeros(len(moved))).per_query.reshape(len(DIRECTIONS), 2, -1)[:, 1]
+    return _Shifts(moved, evaluator, chance)

@@ -99,7 +99,7 @@ class Scope:
 
 
 @dataclass(frozen=True, repr=False)
-class Verdict(Settings, Scope, TextResult):
+class Verdict(TextResult, Settings, Scope):
     """Verdict of a statistical test on whether two metrics disagree about the best model.
 
     `Comparison.verdict` creates it. ``kind`` is the first of these that applies:
@@ -495,18 +495,11 @@ class Choice:
         """Whether the two metrics are variants of one measure. Otherwise their units may differ."""
         return self.labels[0].long != self.labels[0].name
 
-    def _join_bounds(self, bounds: Mapping[str, float], *, up: bool) -> str:
-        """Return bounds with their measures: the weaker one of two variants, otherwise one bound for each metric."""
-        limit = self.verdict.margin if up and self.verdict.margin else None
+    def _join_leads(self, leads: Mapping[str, float]) -> str:
+        """Return lower bounds with their measures: the smaller one of two variants, otherwise one for each metric."""
         if self.has_one_measure:
-            weaker = (max if up else min)(bounds, key=bounds.__getitem__)
-            share = self._format_share(bounds) if up else ""
-            return f"{round_bound(bounds[weaker], up, limit)} {name_family(weaker)}{share}"
-        parts = []
-        for label in self.labels:
-            share = self._format_share({label.name: bounds[label.name]}) if up else ""
-            parts.append(f"{round_bound(bounds[label.name], up, limit)} {printable(label.name)}{share}")
-        return " and ".join(parts)
+            return f"{round_bound(min(leads.values()), up=False)} {name_family(self.labels[0].name)}"
+        return " and ".join(f"{round_bound(leads[name], up=False)} {printable(name)}" for name, *_ in self.labels)
 
     def _format_share(self, bounds: Mapping[str, float]) -> str:
         """Return the largest share that upper bounds have of the best mean after a blank, or an empty text."""
@@ -519,18 +512,36 @@ class Choice:
         places = 1 if percent < 10 else 0
         return f" ({math.ceil(percent * 10**places - 1e-6) / 10**places:.{places}f} %)"
 
-    def format_bound(self, model: str) -> str:
-        """Return the upper bounds of the regrets of a model, with the measures and the shares of the best means."""
+    def _bound_regrets(self, model: str, behind: str = "") -> str:
+        """Return the upper bounds of the regrets of a model: the larger one of two variants, or one by each metric.
+
+        `behind` follows the first bound. An example is " behind the best".
+        """
         upper = self.verdict.regrets_upper
-        return self._join_bounds({metric: bounds[model] for metric, bounds in upper.items()}, up=True)
+
+        def bound(metrics: Sequence[str], measure: str = "") -> str:
+            bounds = {metric: upper[metric][model] for metric in metrics}
+            size = round_bound(max(bounds.values()), up=True, limit=self.verdict.margin or None)
+            return f"{size}{measure}{self._format_share(bounds)}"
+
+        names = [label.name for label in self.labels]
+        if self.has_one_measure or len(names) == 1:
+            measure = name_family(names[0]) if self.has_one_measure else printable(names[0])
+            return f"{bound(self.verdict.metrics, f' {measure}')}{behind}"
+        first, second = sorted(names, key=lambda metric: upper[metric][model] == 0)
+        rest = "not behind" if behind and upper[second][model] == 0 else bound([second])
+        return f"{bound([first])}{behind} by {printable(first)} and {rest} by {printable(second)}"
 
     def _find_worst(self, model: str) -> float:
         """Return the upper bound of the larger regret of a model."""
         return max(bounds[model] for bounds in self.verdict.regrets_upper.values())
 
-    def _describe_worst(self, model: str) -> str:
-        """Return "at worst" and the upper bound of the larger regret of a model, or "not" if it is 0."""
-        return f"{f'at worst {self.format_bound(model)}' if self._find_worst(model) else 'not'} behind the best"
+    def _describe_worst(self, model: str, among: str = "") -> str:
+        """Return how far a model is behind the best at worst, or that it is not. `among` describes the models."""
+        behind = f" behind the best{among}"
+        if self._find_worst(model):
+            return f"at worst {self._bound_regrets(model, behind)}"
+        return f"not{behind}{'' if self.has_one_measure else self.under}"
 
     def describe(self) -> str:
         """Return the model to choose or the safest one, if the queries do not show that the metrics disagree."""
@@ -542,7 +553,8 @@ class Choice:
         safe, name = verdict.safe_choice, self.names[verdict.safe_choice]
         if self.is_within_margin:
             margin = f", within the margin of {format_exact(verdict.margin)}" if verdict.margin else ""
-            return f"{format_choice('Choose', name)}: {self._describe_worst(safe)} of {total}{self.details}{margin}."
+            worst = self._describe_worst(safe, f" of {total}")
+            return f"{format_choice('Choose', name)}: {worst}{self.details}{margin}."
         if not self.is_undecided:
             least = min(map(self._find_worst, verdict.models))
             is_safest = math.isclose(self._find_worst(safe), least, rel_tol=1e-6, abs_tol=1e-12)
@@ -556,7 +568,7 @@ class Choice:
             return text
         margin = f", more than the margin of {format_exact(verdict.margin)}" if verdict.margin else ""
         start = "It" if possible == (safe,) else f"{styled('b n', name)}, the safest,"
-        return f"{text} {start} may be up to {self.format_bound(safe)} behind ({self.level}){margin}."
+        return f"{text} {start} may be up to {self._bound_regrets(safe, ' behind')} ({self.level}){margin}."
 
     def _describe_best(self, best: str) -> str:
         """Return by how much a model is better than all others.
@@ -569,9 +581,7 @@ class Choice:
         subject = f"Run {name}" if self.verdict.unit == "run" else name
         under = self.under if self.has_one_measure else ""
         leads = {metric: min(map(lower.__getitem__, others)) for metric, lower in self.verdict.regrets_lower.items()}
-        return (
-            f"{subject} is better than {rest}{under} ({self.level}): by at least {self._join_bounds(leads, up=False)}."
-        )
+        return f"{subject} is better than {rest}{under} ({self.level}): by at least {self._join_leads(leads)}."
 
     def describe_possible(self, selected: str | None, detectable: str = "") -> Iterator[str]:
         """Yield the models that may be best, and what to do if there are several.
@@ -595,7 +605,7 @@ class Choice:
         """Return that all models have the same values, and the difference that remains possible."""
         subject = join_names([styled("n", self.names[model]) for model in self.verdict.models])
         text = f"{subject} have the same values on all {self.verdict.queries:,} queries."
-        bound = self.format_bound(self.verdict.safe_choice) if self.is_bounded else ""
+        bound = self._bound_regrets(self.verdict.safe_choice) if self.is_bounded else ""
         return f"{text} A difference up to {bound} remains possible." if bound else text
 
     def describe_search(self) -> str:
@@ -644,7 +654,7 @@ class Choice:
             choice, joint = f"Selected on the validation set{among}: {name}", ", "
         if not math.isfinite(bound):
             return f"{choice}. The test set does not bound its distance from the best."
-        return f"{choice}{joint}{self._describe_worst(selected)} of {total} on the test set{self.details}."
+        return f"{choice}{joint}{self._describe_worst(selected, f' of {total} on the test set')}{self.details}."
 
     def describe_disagreement(self, selected: str | None) -> Iterator[str]:
         """Yield what to do if the validation set and the test set choose different models."""
@@ -779,11 +789,10 @@ def _describe_kind(verdict: Verdict, choice: Choice, selected: str | None) -> It
     margin = f"the margin of {format_exact(verdict.margin)}"
     within = f"Whichever metric you choose by, the loss is at most {margin}."
     if verdict.kind == "genuine":
-        p_value = format_p_value(verdict.p_value).replace(" ", "\xa0")
         least = round_bound(verdict.price_lower, up=False)
         is_close = verdict.material and least == round_bound(verdict.margin, up=False)
         loss = f"more than {margin}" if is_close else f"at least {least}"
-        yield f"Any choice loses {loss} by one of the two ({p_value})."
+        yield f"Any choice loses {loss} by one of the two (p\xa0=\xa0{format_p_value(verdict.p_value)})."
         if not verdict.margin or is_close:
             return
         if verdict.material:

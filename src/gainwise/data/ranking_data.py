@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._common.arrays import align_rows, factorize, index_of, integers, is_missing, nearest, numbers, vector
 from .._common.text import agree, pluralize
-from .._common.validation import validate_text, validate_unique
+from .._common.validation import validate_distinct, validate_text
 from ..judgments import Judgments
 from .tables import get_column
 
@@ -698,7 +698,7 @@ def _convert_distinct(ids: NDArray[Any]) -> NDArray[np.str_]:
 def _convert_ids(name: str, ids: list[Any]) -> list[str]:
     """Return ids as text, or raise if one is missing or cannot be written to tables and files."""
     if set(map(type, ids)) != {str}:
-        missing = next((at for at, value in enumerate(ids) if is_missing(value) or value != value), None)
+        missing = next((at for at, value in enumerate(ids) if is_missing(value)), None)
         if missing is not None:
             raise ValueError(f"{name} has no id at position {missing}")
         ids = [value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value) for value in ids]
@@ -818,7 +818,7 @@ def _validate_names(names: Any, columns: int) -> tuple[str, ...] | None:
     texts = tuple(map(str, names))
     if len(texts) != columns:
         raise ValueError(f"feature_names must have one name per column of features ({columns}), got {len(texts)}")
-    validate_unique("feature_names", texts)
+    validate_distinct("feature_names", texts)
     return tuple(validate_text(f"feature_names[{position}]", name) for position, name in enumerate(texts))
 
 

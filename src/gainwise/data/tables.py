@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from .._common.arrays import nearest, validate_exact_integers
 from .._common.text import agree, pluralize
-from .._common.validation import validate_unique
+from .._common.validation import validate_distinct
 from .text import (
     StrPath,
     at_line,
@@ -258,7 +258,7 @@ def _validate_header(names: list[str], separator: str) -> None:
             f"every column must have a name, but column {blank} of {len(names)} has none. Name it, or write the file "
             "without an index: frame.to_csv(path, index=False)."
         )
-    validate_unique("names of columns", names)
+    validate_distinct("names of columns", names)
 
 
 def find_text(column: pd.Series[Any]) -> tuple[int, str] | None:
@@ -313,7 +313,7 @@ def read_parquet(path: StrPath, select: Callable[[list[str]], str] | None = None
             file = parquet.ParquetFile(stream)
             names = file.schema_arrow.names
         # Old versions of pyarrow do not read files with equal names.
-        validate_unique(f"{os.fspath(path)}: names of columns", names)
+        validate_distinct(f"{os.fspath(path)}: names of columns", names)
         columns = None if select is None else [select(names)]
         with describe_damage(path, expected):
             texts = [column.path for column in file.schema if column.physical_type == "BYTE_ARRAY"]

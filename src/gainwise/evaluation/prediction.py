@@ -19,7 +19,7 @@ import numpy as np
 from .._common.arrays import nearest, numbers
 from .._common.sources import parse_source
 from .._common.text import agree, join_names, pluralize, printables
-from .._common.validation import validate_choice, validate_integer, validate_mapping, validate_name, validate_unique
+from .._common.validation import validate_choice, validate_distinct, validate_integer, validate_mapping, validate_name
 from ..data import RankingData, read_scores
 from ..data.ranking_data import as_matrix, is_sparse
 from ..data.text import one_line
@@ -101,8 +101,9 @@ def read_predictions(
     contain the name of the model.
     """
     if hasattr(models, "columns") and not isinstance(models, Mapping):
-        validate_unique("names of models", list(map(str, models.columns)))  # A mapping would contain one of them only.
-        models = {str(name): models[name] for name in models.columns}
+        names = list(map(str, models.columns))
+        validate_distinct("names of models", names)  # A mapping would contain one of them only.
+        models = {name: models[column] for name, column in zip(names, models.columns, strict=True)}
     validate_mapping("models", models, "scores, a path or a model")
     for name in models:
         validate_name("the name of a model", name)

@@ -9,10 +9,11 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 import numpy as np
 from pydantic import (
@@ -62,15 +63,28 @@ def parse_config(model: type[Model], values: Any) -> Model:
         return model.model_validate(values)
     except ValidationError as error:
         mistakes = error.errors(include_url=False)
-    raise ValueError("\n".join(dict.fromkeys(map(_format_mistake, mistakes))))
+    raise ValueError("\n".join(dict.fromkeys(_format_mistake(model, mistake) for mistake in mistakes)))
 
 
-def _format_mistake(mistake: Any) -> str:
-    place = ".".join(map(str, mistake["loc"])).replace("repeats.count", "repeats")
-    if mistake["type"] != "value_error":
-        return f"{place}: {mistake['msg']}, got {mistake['input']!r:.80}"
-    message = str(mistake["ctx"]["error"])
-    return message if not place or message.startswith(place) else f"{place}: {message}"
+def _format_mistake(model: type[BaseModel], mistake: Any) -> str:
+    """Return a mistake that pydantic found in the words of other messages, with its place, such as `candidates[0]`."""
+    parts = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in mistake["loc"] if part != "[key]"]
+    place = "".join(parts).removeprefix(".").replace("repeats.count", "repeats")
+    if mistake["type"] == "value_error":
+        message = str(mistake["ctx"]["error"])
+        return message if not place or message.startswith(place) else f"{place}: {message}"
+    if mistake["type"] == "missing":
+        return f"{place} is required. Add it."
+    if mistake["type"] == "extra_forbidden":
+        *tables, key = mistake["loc"]
+        for table in tables:
+            if isinstance(table, str):
+                kind = model.model_fields[table].annotation
+                model = next(part for part in (kind, *get_args(kind)) if hasattr(part, "model_fields"))
+        return f"{place} is not a known key{nearest(key, model.model_fields)}. Correct or remove it."
+    rule = re.sub(r"^\w+ should | after validation, not \d+$| or instance of \w+$", "", mistake["msg"])
+    rule = rule.replace("greater than or equal to", "at least").replace("less than or equal to", "at most")
+    return f"{place} must {rule}, got {mistake['input']!r:.80}."
 
 
 Library = Literal["lightgbm", "xgboost"]
@@ -257,7 +271,7 @@ def validate_candidates(candidates: Iterable[Any]) -> tuple[Candidate, ...]:
             raise TypeError(f"candidates[{place}] must be a Candidate, got {type(candidate).__name__}")
     if not candidates:
         raise ValueError("candidates is empty. Pass at least one, for example Candidate('lambdarank', 'lightgbm').")
-    validate_distinct("names of candidates", [candidate.name for candidate in candidates])
+    validate_distinct("names of candidates", [candidate.name for candidate in candidates], when_printed=True)
     return candidates
 
 
@@ -325,7 +339,7 @@ class Repeats(StrictModel):
     def _validate_together(self) -> Repeats:
         if self.count != 1 and not 3 <= self.count <= MAX_REPEATS:
             fix = "Use 5, or 10 for differences near 0.01."
-            raise ValueError(f"must be 1, or from 3 to {MAX_REPEATS}, got {self.count}. {fix}")
+            raise ValueError(f"repeats must be 1, or from 3 to {MAX_REPEATS}, got {self.count}. {fix}")
         if self.finalists is None and (self.keep != 3 or self.baseline is not None):
             raise ValueError("repeats.finalists is missing. Write {'finalists': 5} for five repeats of each finalist.")
         return self

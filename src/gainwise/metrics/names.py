@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from .._common.arrays import nearest
 from .._common.text import join_names
-from .._common.validation import validate_choice
+from .._common.validation import validate_choice, validate_ordered
 from ..metrics import binary, cascade, dcg  # noqa: F401  # Registers their metrics.
 from .base import METRICS, Metric
 from .conventions import CONVENTIONS, Convention
@@ -85,6 +85,8 @@ def parse_metrics(*metrics: MetricLike | Iterable[MetricLike], convention: str |
         If a name, option or value is unknown (with the nearest existing one), a name is ambiguous (`ndcg`, `dcg`), an
         option contradicts the name, or a metric is repeated. Custom metrics require that the module that defines them
         is imported.
+    TypeError
+        If a metric is neither a name nor a `Metric`, or `metrics` is a set, whose order differs between runs.
 
     See Also
     --------
@@ -134,6 +136,7 @@ def _flatten(metrics: Iterable[Any]) -> Iterator[MetricLike]:
         if isinstance(metric, str | Metric):
             yield metric
         elif isinstance(metric, Iterable):
+            validate_ordered("metrics", metric)
             yield from _flatten(metric)
         else:
             remedy = " Wrap the function: gainwise.metric('name', function)." if callable(metric) else ""

@@ -181,13 +181,16 @@ class Content:
     def attribution(self) -> Attribution | None:
         """The attribution of their difference. None without scores, or if no metric is a sum over documents."""
         comparison = self.comparison
-        if self.pair is None or comparison.rankings is None:
+        if self.pair is None or comparison.rankings is None or not select_sums(comparison.definitions.values()):
             return None
-        sums = select_sums(comparison.definitions.values())
-        names = [name for name, metric in comparison.definitions.items() if metric in sums]
-        primary = [name for name in comparison.primary or () if name in names]
-        metrics = primary[:1] if self.merged else primary or names[:2]
-        return comparison.attribution(self.pair.first, self.pair.second, metrics) if metrics else None
+        return self.attribute(self.pair.first, self.pair.second)
+
+    def attribute(self, first: str, second: str) -> Attribution:
+        """Return the attribution of the difference of two models under the primary metrics, or the first two sums."""
+        sums = select_sums(self.comparison.definitions.values())
+        names = [name for name, metric in self.comparison.definitions.items() if metric in sums]
+        primary = [name for name in self.comparison.primary or () if name in names]
+        return self.comparison.attribution(first, second, primary[:1] if self.merged else primary or names[:2] or None)
 
     @cached_property
     def queries(self) -> Queries | None:

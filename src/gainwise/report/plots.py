@@ -42,7 +42,7 @@ from .._common.text import MINUS, as_text, format_difference, format_mean, forma
 from .._common.theme import LIGHT
 from .._common.validation import validate_choice, validate_integer
 from ..comparison.gain_path import select_labelled_bases
-from ..comparison.metric_labels import label_metrics
+from ..comparison.metric_labels import assign_styles, label_metrics
 from .chart import STAR
 from .content import best_rounds, choose_pair, select_curve
 
@@ -102,8 +102,10 @@ class Plots:
         self, first: str | None = None, second: str | None = None, ax: Axes | None = None, theme: str = "light"
     ) -> Picture:
         """Draw why two models differ, grade by rank: see `plot_attribution`. By default the pair of `choose_pair`."""
-        attribution = self._comparison.attribution(*self._choose_pair(first, second))
-        return plot_attribution(attribution, ax, theme, names=self._comparison.content.names.labels)
+        content = self._comparison.content
+        attribution = content.attribute(*self._choose_pair(first, second))
+        primary = self._comparison.primary or ()
+        return plot_attribution(attribution, ax, theme, names=content.names.labels, primary=primary)
 
     def queries(
         self,
@@ -424,7 +426,12 @@ MAX_DESCRIBED = 12
 
 
 def plot_attribution(
-    attribution: Attribution, ax: Axes | None = None, theme: str = "light", *, names: Mapping[str, str] | None = None
+    attribution: Attribution,
+    ax: Axes | None = None,
+    theme: str = "light",
+    *,
+    names: Mapping[str, str] | None = None,
+    primary: Sequence[str] = (),
 ) -> Picture:
     """Draw the parts of the difference between two models by grade, metric and band of ranks.
 
@@ -441,13 +448,18 @@ def plot_attribution(
         As for `plot_leaderboard`.
     names : mapping of model to str, optional
         Labels of the models, by default their names.
+    primary : sequence of str, optional
+        The first and the second metric of the comparison, which determine the colors. By default, they are the two
+        metrics that are drawn.
     """
     metrics = attribution.metrics[:2]
     blocks = {metric: _get_block(attribution, metric) for metric in metrics}
     grades = list(map(str, blocks[metrics[0]].index))
     ax, colors = start(ax, theme, (7.4, 1.9 + 0.44 * (len(grades) + 1)))
     bottom = len(grades) + 0.25
-    for block, lane, look in zip(blocks.values(), LANES, looks(colors), strict=False):
+    metric_looks = assign_styles(metrics, primary, looks(colors))
+    for (metric, block), lane in zip(blocks.items(), LANES if len(metrics) > 1 else (0.0,), strict=True):
+        look = metric_looks[metric]
         cells = block.to_numpy(float)
         for row, values in enumerate(cells):
             _stack_pieces(ax, colors, row + lane, values, look)
@@ -463,7 +475,8 @@ def plot_attribution(
     first, second = (labels[name] for name in attribution.models)
     numbers, key = number_long_names(labels, attribution.models, ax)
     _label_sides(ax, colors, (0, -0.66), *(numbers[name] for name in attribution.models[::-1]), size=9, va="center")
-    _draw_band_legend(ax, colors, metrics, list(map(str, blocks[metrics[0]].columns)), 0.42 + 0.17 * key.count("\n"))
+    bands = list(map(str, blocks[metrics[0]].columns))
+    _draw_band_legend(ax, colors, metric_looks, bands, 0.42 + 0.17 * key.count("\n"))
     note = f"contribution of a grade to {f' {MINUS} '.join(numbers[name] for name in attribution.models)}"
     note += f" (reversed for a loss){key}" if attribution.lower_is_better else key
     totals = {metric: format_difference(float(block.to_numpy().sum())) for metric, block in blocks.items()}
@@ -499,11 +512,13 @@ def _stack_pieces(ax: Axes, colors: Theme, y: float, pieces: Floats, look: Look,
                     weight=weight)  # fmt: skip
 
 
-def _draw_band_legend(ax: Axes, colors: Theme, metrics: Sequence[str], bands: Sequence[str], below: float) -> None:
+def _draw_band_legend(
+    ax: Axes, colors: Theme, metric_looks: Mapping[str, Look], bands: Sequence[str], below: float
+) -> None:
     """Draw the legend of metrics and ranks some inches below the axes."""
-    metric_colors = [look.color for look in looks(colors)[: len(metrics)]]
+    metric_colors = [look.color for look in metric_looks.values()]
     handles: list[Any] = [Patch(facecolor=color) for color in metric_colors]
-    labels = [*metrics]
+    labels = [*metric_looks]
     for place, (band, strength) in enumerate(zip(bands, STRENGTHS, strict=False), 1):
         shades = [mix_colors(colors.face, color, strength) for color in (*metric_colors, colors.muted)]
         handles.append(tuple(Patch(facecolor=shade) for shade in shades))

@@ -23,7 +23,7 @@ from .._common.text import (
     printable,
     styled,
 )
-from ..comparison.metric_labels import label_metrics
+from ..comparison.metric_labels import assign_styles, label_metrics
 from ..comparison.segments import NO_CONTRAST
 from ..comparison.verdict import describe_possible
 from .chart import build_verdict_chart
@@ -104,7 +104,8 @@ def build_why_section(content: Content) -> Section | None:
     scope = f"On the {attribution.queries:,} queries that all these metrics have."
     note = f"{scope} {attribution.left_out:,} more are left out." if attribution.left_out else ""
     size = (NARROW, 1.4 + 0.3 * len(attribution.grades_by_ranks.loc[attribution.metrics[0]]))
-    figure = partial(_embed, "plot_attribution", attribution, size=size, names=content.names.labels)
+    primary = content.comparison.verdict.metrics
+    figure = partial(_embed, "plot_attribution", attribution, size=size, names=content.names.labels, primary=primary)
     return Section("why", "Why", text, figure, note, narrow=True)
 
 
@@ -113,14 +114,15 @@ def _explain_pair(content: Content, attribution: Attribution) -> str:
     assert content.pair is not None
     first, second = (styled("n", content.names.labels[model]) for model in content.pair[:2])
     sentences = list[str]()
-    for label, style in zip(label_metrics(attribution.metrics), "le", strict=False):
+    styles = assign_styles(attribution.metrics, content.comparison.verdict.metrics, "le")
+    for label in label_metrics(attribution.metrics):
         net = attribution.grades_by_ranks.loc[[label.name]].droplevel(0).sum(axis=1)
         if label.name in attribution.lower_is_better:
             net = -net
         changes = []
         for verb, selected in (("gains", net > 0), ("loses", net < 0)):
             if selected.any():
-                size = styled(f"b {style}", format_size(float(net[selected].sum())))
+                size = styled(f"b {styles[label.name]}", format_size(float(net[selected].sum())))
                 changes.append(f"{verb} {size} on {_format_grades(list(map(str, net.index[selected])), len(net))}")
         change = " and ".join(changes) or "neither gains nor loses"
         subject = f"Against {second}, {first} {change} by {label.long}."

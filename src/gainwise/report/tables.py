@@ -16,7 +16,7 @@ from .._common.text import (
     format_exact,
     format_interval,
     format_mean,
-    format_p_values,
+    format_p_value,
     format_size,
     join_names,
     pluralize,
@@ -309,7 +309,7 @@ def _build_pairs(content: Content) -> Detail:
         differing = f"differ on {pluralize(round(row['differing']), 'query')}" if row["flag"] else ""
         remarks.append("never differ" if row["flag"] == "identical" else differing)
     columns.append(Column("opposite order", opposite, numeric=False))
-    columns.append(Column("adjusted p", list(map(Cell, format_p_values(table["p_adjusted"]), remarks)), low=True))
+    columns.append(Column("adjusted p", list(map(Cell, map(format_p_value, table["p_adjusted"]), remarks)), low=True))
     for metric in verdict.metrics:
         rows = table[[f"{outcome} {metric}" for outcome in ("wins", "ties", "losses")]].itertuples(index=False)
         texts = [" \u00b7 ".join(f"{count:,}" for count in counts) for counts in rows]
