@@ -117,6 +117,17 @@ def test_labels_of_repeated_documents(documents, labels, text):
     assert (found.code, found.text) == ("duplicate documents", f"{text} Keep one row of each.")
 
 
+@pytest.mark.parametrize(
+    ("labels", "queries", "rows"),
+    [([0, 1, 1, 0], [7, 7, 7, 7], (0, 1, 2)), ([2, 1, 1, 0], [7, 8, 8, 8], ()), ([1, 1, 0, 3], [7, 8, 7, 8], (0, 2))],
+)
+def test_every_contradictory_row_is_counted(labels, queries, rows):
+    frame = pd.DataFrame({"query": queries, "label": labels, "a": [5.0, 5, 5, 6], "b": [0.0, 0, 0, 1]})
+    found = [found for found in gw.check(frame).findings if found.code == "contradictory rows"]
+    assert [finding.rows for finding in found] == ([rows] if rows else [])
+    assert all(finding.text.startswith(f"{len(rows)} of 4 rows have the features of another row") for finding in found)
+
+
 def test_verbs_agree_with_the_number_of_their_subject():
     rows = DATA.qid == 0
     one = gw.RankingData(DATA.features[rows], np.zeros(rows.sum()), group=[rows.sum()])
