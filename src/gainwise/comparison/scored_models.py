@@ -169,7 +169,7 @@ def read_columns(
         if role is not None:
             raise ValueError(f"scores must not contain {name!r}, which is the {role} column.")
         column, labels = get_column(table, name, source), arrays["label"]
-        if not (labels == labels[:1]).all() and np.array_equal(column.to_numpy(), labels):
+        if not (column.isna().any() or (labels == labels[:1]).all()) and np.array_equal(column.to_numpy(), labels):
             raise ValueError(f"{source}: column {name!r} is equal to the label in every row, so it is not a score.")
         problem = describe_text(source, name, column)
         return column.to_numpy() if problem is None else Unreadable(problem)
