@@ -256,16 +256,19 @@ def test_weights_of_a_dataset_and_features_of_a_matrix():
 def test_numbers_of_findings():
     found = {finding.code: str(finding) for finding in gw.check(change(labels=DATA.labels - 1)).findings}
     assert "negative, such as -1." in found["negative labels"]
+    assert "Map the labels" in found["negative labels"]
     size = (norm.ppf(0.95) + norm.ppf(0.8)) * 0.1 / np.sqrt(60)
     assert f"differences below {size:.3f}" in found["few queries"]
 
 
+REPEATED = pd.DataFrame([[1, 0, 5.0, 6.0]], columns=["query", "label", "a", "a"])
 BAD = [
     BadInput("no data", lambda: gw.check({}), "data", ValueError, "at least one"),
     BadInput("text", lambda: gw.check("train.txt"), "data", TypeError, "got str"),
     BadInput("library", lambda: gw.check(DATA, library="lgb"), "library", ValueError, "lightgbm"),
     BadInput("code", lambda: gw.check(DATA, ignore=["leaks"]), "ignore", ValueError, "'leak'"),
     BadInput("column", lambda: gw.check(pd.DataFrame({"qid": [1], "label": [1]})), "query=", ValueError, "qid"),
+    BadInput("a column twice", lambda: gw.check(REPEATED), "'a'", ValueError, "occurs 2 times"),
     BadInput("no labels", lambda: gw.check(lgb.Dataset(DATA.features, group=DATA.group)), "labels", ValueError, ""),
 ]
 

@@ -278,11 +278,17 @@ def _check_labels(part: Part, library: str | None) -> Iterator[Finding]:
         yield _report("large labels", severity, part, text, np.flatnonzero(labels > limit))
     fractional = labels != np.floor(labels)
     if fractional.any():
-        text = f"labels are fractional, such as {labels[fractional][0]:g}, but ranking objectives require whole grades."
+        text = (
+            f"labels are fractional, such as {labels[fractional][0]:g}, but ranking objectives require whole grades. "
+            "Map the labels to grades."
+        )
         severity = "info" if gains and library is None else _decide(library)
         yield _report("fractional labels", severity, part, text, np.flatnonzero(fractional))
     if levels[0] < 0:
-        text = f"labels are negative, such as {levels[0]:g}. Ranking objectives and exponential gains reject them."
+        text = (
+            f"labels are negative, such as {levels[0]:g}. Ranking objectives and exponential gains reject them. "
+            "Map the labels to grades from 0 on."
+        )
         rows = np.flatnonzero(labels < 0)
         yield _report("negative labels", "info" if library is None else _decide(library), part, text, rows)
 

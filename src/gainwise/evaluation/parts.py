@@ -151,7 +151,7 @@ def _read_frame(name: str, frame: Any, columns: Mapping[str, Any]) -> Part:
     table = as_pandas(frame, "frame")
     roles = {role: column for role, column in columns.items() if column is not None}
     by_role = {role: get_column(table, column, name, role) for role, column in roles.items()}
-    others = table.drop(columns=list(dict.fromkeys([*roles.values()])))
+    others = {column: get_column(table, column, name) for column in table if column not in roles.values()}
     numeric = [column for column in others if others[column].dtype.kind in "biuf" or is_categorical(others[column])]
     if numeric:
         with warnings.catch_warnings():
