@@ -86,3 +86,9 @@ def test_scores_that_may_be_mistakes_are_in_the_report(change, note):
     comparison = table(FRAME.assign(a=change(SCORES["a"])))
     assert comparison.notes == (() if note is None else (note,))
     assert note is None or f"{note}." in comparison.to_markdown()
+
+
+def test_ranks_of_two_documents_are_no_classes():
+    pairs = FRAME.groupby("query").head(2)
+    ranks = pairs.groupby("query")["a"].rank()
+    assert table(pairs.assign(a=ranks)).notes == ()
