@@ -70,6 +70,17 @@ def test_classes_in_rows_sorted_by_their_scores_raise_no_error(order, threshold)
         compare(frame, frame["score"] > threshold)
 
 
+@pytest.mark.parametrize("direction", [1, -1])
+def test_rows_sorted_by_relevance_raise_no_error(direction):
+    generator = np.random.default_rng(11)
+    query = np.repeat(np.arange(1500), generator.integers(20, 60, 1500))
+    relevance = generator.normal(size=len(query))
+    relevance = relevance[np.lexsort((direction * relevance, query))]
+    scores = relevance + generator.normal(size=(2, len(query)))
+    frame = pd.DataFrame({"label": np.digitize(relevance, [0.3, 0.9, 1.5, 2.1]), "query": query, "score": scores[0]})
+    compare(frame, scores[1])
+
+
 @pytest.mark.parametrize("order", ["random", "labels down"])
 @pytest.mark.parametrize("queries", [400, MAX_QUERIES + 500])
 def test_a_row_that_is_repeated_or_missing_in_the_middle_is_found(order, queries):

@@ -36,6 +36,9 @@ MIN_ERRORS = 5
 TIE_ERRORS = 3
 """Standard errors by which they must be better than the scores with ties broken by the shifted scores."""
 
+MIN_SHARE = 0.15
+"""Share of the distance of the shifted scores from random order by which they must be better than the scores."""
+
 MAX_QUERIES = 2000
 """Queries of the test, evenly spaced if there are more."""
 
@@ -281,27 +284,26 @@ class _Shifts(NamedTuple):
 
     def measure(
         self, scores: Floats, *, break_ties: bool = False
-    ) -> dict[tuple[int, int], tuple[float, float, Floats]]:
-        """Compare the scores with the shifted scores by shift and first query, for all queries and their later parts.
+    ) -> dict[tuple[int, int], tuple[float, float, Floats, int]]:
+        """Compare the scores with the shifted scores by shift and part: 0 for all queries, and 1 for the second half.
 
-        Return the standard errors of the shifted scores above the scores and above random order, and both means. The
-        first query is 0 for all queries. Each later part is the second half of the one before, if enough of its queries
-        have a value. With `break_ties`, the shifted scores break the ties of the scores.
+        Each part is the second half of the one before, if enough of its queries have a value. Return the standard
+        errors of the shifted scores above the scores and above random order, the means of the three, and the first
+        query. With `break_ties`, the shifted scores break the ties of the scores.
         """
         columns = []
         for rows, source in self.rows:
             columns += [_break_ties(scores[rows], scores[source]) if break_ties else scores[rows], scores[source]]
-        values = self.evaluator(np.concatenate(columns)).per_query[:, 0].reshape(len(DIRECTIONS), 2, -1)
+        pairs = self.evaluator(np.concatenate(columns)).per_query[:, 0].reshape(len(DIRECTIONS), 2, -1)
         chances = self.chance.reshape(len(DIRECTIONS), 2, -1)
         results = {}
-        for shift, (own, moved), (_, chance) in zip(DIRECTIONS, values, chances, strict=True):
-            counted, first = np.flatnonzero(~np.isnan(own)), 0
+        for shift, (own, moved), (_, chance) in zip(DIRECTIONS, pairs, chances, strict=True):
+            counted, part = np.flatnonzero(~np.isnan(own)), 0
             while len(counted) >= MIN_QUERIES:
-                pair = np.stack([own[counted], moved[counted]])
-                above_own, above_chance = _compute_ratio(pair[1] - pair[0]), _compute_ratio(pair[1] - chance[counted])
-                results[shift, first] = above_own, above_chance, pair.mean(axis=1)
-                counted = counted[len(counted) // 2 :]
-                first = int(self.queries[counted[0]])
+                values = np.stack([own, moved, chance])[:, counted]
+                above_own, above_chance = _compute_ratio(values[1] - values[0]), _compute_ratio(values[1] - values[2])
+                results[shift, part] = above_own, above_chance, values.mean(axis=1), int(self.queries[counted[0]])
+                counted, part = counted[len(counted) // 2 :], part + 1
         return results
 
 
@@ -323,9 +325,11 @@ def validate_alignment(scores: Mapping[str, Floats], judgments: Judgments) -> No
 
     The NDCG of the shifted scores must exceed that of the scores and that of random order, each by more than
     `MIN_ERRORS` standard errors of the paired difference. It must also exceed that of the negated scores, because any
-    shift improves negated scores, and in short queries makes them better than random order. Finally, it must exceed
-    that of the scores with ties broken by the shifted scores by more than `TIE_ERRORS`: if rows are sorted by quality,
-    a shift improves scores of few levels, because it breaks ties.
+    shift improves negated scores, and in short queries makes them better than random order.
+
+    If rows are sorted by quality, a shift improves aligned scores. It breaks ties of scores of few levels, so the
+    shifted scores must exceed the scores with ties broken by them by more than `TIE_ERRORS`. And it spreads the scores
+    of the best documents, so the improvement must be more than `MIN_SHARE` of the distance to random order.
 
     The last half, quarter and so on of the queries are tested, too, because a row may be missing within the file.
 
@@ -344,13 +348,14 @@ def validate_alignment(scores: Mapping[str, Floats], judgments: Judgments) -> No
         if sample and all(above_own <= SAMPLED_ERRORS for above_own, *_ in sample.measure(column).values()):
             continue
         tested = tested or _build_shifts(judgments, MAX_QUERIES)
-        for (shift, first), (above_own, above_chance, (own, moved)) in tested.measure(column).items():
+        for (shift, part), (above_own, above_chance, means, first) in tested.measure(column).items():
             if min(above_own, above_chance) <= MIN_ERRORS:
                 continue
-            above_unequal, *_ = tested.measure(column, break_ties=True)[shift, first]
-            *_, (negated, _) = tested.measure(-column)[shift, first]
-            if negated < moved and above_unequal > TIE_ERRORS:
-                place = f" from query {judgments.query_ids[first]!s} on" if first else ""
+            own, moved, chance = means
+            above_unequal, *_ = tested.measure(column, break_ties=True)[shift, part]
+            *_, (negated, *_), _ = tested.measure(-column)[shift, part]
+            if negated < moved and above_unequal > TIE_ERRORS and moved - own > MIN_SHARE * (moved - chance):
+                place = f" from query {judgments.query_ids[first]!s} on" if part else ""
                 raise ValueError(
                     f"scores of model {name!r} must belong to the rows of the labels, but one row further "
                     f"{DIRECTIONS[shift]}, their NDCG{place} is {format_mean(moved)} instead of {format_mean(own)}. "
