@@ -275,7 +275,7 @@ def _describe_predictions(
 
 
 class _Shifts(NamedTuple):
-    """The rows of some queries before and after each shift, and their values in random order."""
+    """The rows of some queries before and after each shift, and values of the latter in random order."""
 
     queries: Integers
     rows: tuple[tuple[Integers, Integers], ...]
@@ -295,9 +295,8 @@ class _Shifts(NamedTuple):
         for rows, source in self.rows:
             columns += [_break_ties(scores[rows], scores[source]) if break_ties else scores[rows], scores[source]]
         pairs = self.evaluator(np.concatenate(columns)).per_query[:, 0].reshape(len(DIRECTIONS), 2, -1)
-        chances = self.chance.reshape(len(DIRECTIONS), 2, -1)
         results = {}
-        for shift, (own, moved), (_, chance) in zip(DIRECTIONS, pairs, chances, strict=True):
+        for shift, (own, moved), chance in zip(DIRECTIONS, pairs, self.chance, strict=True):
             counted, part = np.flatnonzero(~np.isnan(own)), 0
             while len(counted) >= MIN_QUERIES:
                 values = np.stack([own, moved, chance])[:, counted]
@@ -381,5 +380,5 @@ def _build_shifts(judgments: Judgments, queries: int) -> _Shifts:
         pairs.append((rows[used], source[used]))
     group = [np.bincount(numbers[part], minlength=len(chosen)) for part in parts]
     evaluator = Evaluator(SHIFTED_METRIC, Judgments(labels[np.concatenate(parts)], group=np.concatenate(group)), 1)
-    chance = evaluator(np.zeros(sum(map(len, parts)))).per_query[:, 0]
+    chance = evaluator(np.zeros(sum(map(len, parts)))).per_query.reshape(len(DIRECTIONS), 2, -1)[:, 1]
     return _Shifts(chosen, tuple(pairs), evaluator, chance)
