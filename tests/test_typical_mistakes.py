@@ -1,5 +1,6 @@
 """Typical mistakes across packages: one row per call, exception and words of the message."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -40,6 +41,11 @@ MISTAKES = {
         (lambda: table(scores=["a", "c"]), ValueError, "'c'"),
         (lambda: table(scores=["a", "label"]), ValueError, "label"),
         (lambda: table(FRAME.assign(label=None)), ValueError, "label"),
+        (
+            lambda: table(FRAME.assign(a=FRAME["a"].astype(object).replace(FRAME["a"][3], pd.NA))),
+            ValueError,
+            "at row 3",
+        ),
     ],
     "files and plans": [
         (lambda: read_letor("missing.txt"), FileNotFoundError, "missing.txt"),
@@ -62,3 +68,27 @@ def test_typical_mistakes(tmp_path, monkeypatch, call, exception, words):
         call()
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "note"),
+    [
+        (
+            lambda scores: np.where(np.arange(len(scores)) < 2, np.inf, scores),
+            "a has 2 infinite scores, which rank first",
+        ),
+        (lambda scores: scores > 0, "a has only the scores 0 and 1, like predicted classes"),
+        (lambda scores: np.zeros(len(scores)), None),
+        (lambda scores: np.where(scores > 0, -np.inf, 1.0), None),
+    ],
+)
+def test_scores_that_may_be_mistakes_are_in_the_report(change, note):
+    comparison = table(FRAME.assign(a=change(SCORES["a"])))
+    assert comparison.notes == (() if note is None else (note,))
+    assert note is None or f"{note}." in comparison.to_markdown()
+
+
+def test_ranks_of_two_documents_are_no_classes():
+    pairs = FRAME.groupby("query").head(2)
+    ranks = pairs.groupby("query")["a"].rank()
+    assert table(pairs.assign(a=ranks)).notes == ()

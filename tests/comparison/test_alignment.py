@@ -62,6 +62,57 @@ def test_aligned_scores_of_any_quality_raise_no_error(order, offset):
             compare(frame, column)
 
 
+@pytest.mark.parametrize("order", ["scores up", "scores down"])
+@pytest.mark.parametrize("threshold", [1.5, 2.5])
+def test_classes_in_rows_sorted_by_their_scores_raise_no_error(order, threshold):
+    for seed in (8, 9):
+        frame = arrange(sample(seed, 400), order)
+        compare(frame, frame["score"] > threshold)
+
+
+@pytest.mark.parametrize("direction", [1, -1])
+def test_rows_sorted_by_relevance_raise_no_error(direction):
+    generator = np.random.default_rng(11)
+    query = np.repeat(np.arange(1500), generator.integers(20, 60, 1500))
+    relevance = generator.normal(size=len(query))
+    relevance = relevance[np.lexsort((direction * relevance, query))]
+    scores = relevance + generator.normal(size=(2, len(query)))
+    frame = pd.DataFrame({"label": np.digitize(relevance, [0.3, 0.9, 1.5, 2.1]), "query": query, "score": scores[0]})
+    compare(frame, scores[1])
+
+
+@pytest.mark.parametrize("order", ["random", "labels down"])
+@pytest.mark.parametrize("queries", [400, MAX_QUERIES + 500])
+def test_a_row_that_is_repeated_or_missing_in_the_middle_is_found(order, queries):
+    frame = arrange(sample(10, queries), order)
+    scores, half = frame["score"].to_numpy(), len(frame) // 2
+    with pytest.raises(ValueError, match=r"'old'.*one row further up"):
+        compare(frame, np.insert(scores, half, 0.0)[:-1])
+    with pytest.raises(ValueError, match=r"'old'.*one row further down"):
+        compare(frame, np.append(np.delete(scores, half), 0.0))
+
+
+def evaluate_shift(frame, scores):
+    """Return the NDCG of the scores one row further up, and of the scores, in rows whose successor has their query."""
+    inner = frame["query"].to_numpy() == np.roll(frame["query"], -1)
+    judgments = gw.Judgments(frame["label"][inner].to_numpy(), qid=frame["query"][inner].to_numpy())
+    metric = "ndcg_linear(empty=skip)"
+    return [gw.evaluate(metric, judgments, values[inner]).mean[metric] for values in (np.roll(scores, -1), scores)]
+
+
+def test_the_message_names_the_first_query_and_the_means_from_there():
+    frame = arrange(sample(10, 400), "random")
+    old, half = frame["score"].to_numpy(), len(frame) // 2
+    old = np.insert(old, half, 0.0)[:-1]
+    with pytest.raises(ValueError, match="one row further up") as caught:
+        compare(frame, old)
+    first = int(str(caught.value).partition("from query ")[2].partition(" ")[0])
+    assert abs(first - frame["query"][half]) < 10
+    part = (frame["query"] >= first).to_numpy()
+    moved, own = evaluate_shift(frame[part], old[part])
+    assert f"their NDCG from query {first} on is {moved:.4f} instead of {own:.4f}" in str(caught.value)
+
+
 def test_few_queries_raise_no_error():
     frame = sample(6, 29)
     compare(frame, np.roll(frame["score"], 1))
@@ -75,13 +126,8 @@ def test_the_means_in_the_message_are_those_of_the_shifted_scores(tmp_path):
     frame.to_csv(path, index=False)
     with pytest.raises(ValueError, match="one row further up") as caught:
         gw.compare_table(path, ["score", "old"], METRICS)
-    inner = frame["query"].to_numpy() == np.roll(frame["query"], -1)  # rows whose successor has the same query
-    judgments = gw.Judgments(frame["label"][inner].to_numpy(), qid=frame["query"][inner].to_numpy())
-    expected = [
-        gw.evaluate("ndcg_linear(empty=skip)", judgments, scores[inner]).mean["ndcg_linear(empty=skip)"]
-        for scores in (frame["score"].to_numpy(), frame["old"].to_numpy())
-    ]
-    assert f"their NDCG is {expected[0]:.4f} instead of {expected[1]:.4f}" in str(caught.value)
+    moved, own = evaluate_shift(frame, frame["old"].to_numpy())
+    assert f"their NDCG is {moved:.4f} instead of {own:.4f}" in str(caught.value)
     for command in ("compare", "gate"):
         models = "--scores score,old" if command == "compare" else "--baseline old --candidate score"
         assert "--allow-misaligned" in gainwise(f"{command} --table {path} {models}").stderr

@@ -117,6 +117,17 @@ def test_labels_of_repeated_documents(documents, labels, text):
     assert (found.code, found.text) == ("duplicate documents", f"{text} Keep one row of each.")
 
 
+@pytest.mark.parametrize(
+    ("labels", "queries", "rows"),
+    [([0, 1, 1, 0], [7, 7, 7, 7], (0, 1, 2)), ([2, 1, 1, 0], [7, 8, 8, 8], ()), ([1, 1, 0, 3], [7, 8, 7, 8], (0, 2))],
+)
+def test_every_contradictory_row_is_counted(labels, queries, rows):
+    frame = pd.DataFrame({"query": queries, "label": labels, "a": [5.0, 5, 5, 6], "b": [0.0, 0, 0, 1]})
+    found = [found for found in gw.check(frame).findings if found.code == "contradictory rows"]
+    assert [finding.rows for finding in found] == ([rows] if rows else [])
+    assert all(finding.text.startswith(f"{len(rows)} of 4 rows have the features of another row") for finding in found)
+
+
 def test_verbs_agree_with_the_number_of_their_subject():
     rows = DATA.qid == 0
     one = gw.RankingData(DATA.features[rows], np.zeros(rows.sum()), group=[rows.sum()])
@@ -245,16 +256,19 @@ def test_weights_of_a_dataset_and_features_of_a_matrix():
 def test_numbers_of_findings():
     found = {finding.code: str(finding) for finding in gw.check(change(labels=DATA.labels - 1)).findings}
     assert "negative, such as -1." in found["negative labels"]
+    assert "Map the labels" in found["negative labels"]
     size = (norm.ppf(0.95) + norm.ppf(0.8)) * 0.1 / np.sqrt(60)
     assert f"differences below {size:.3f}" in found["few queries"]
 
 
+REPEATED = pd.DataFrame([[1, 0, 5.0, 6.0]], columns=["query", "label", "a", "a"])
 BAD = [
     BadInput("no data", lambda: gw.check({}), "data", ValueError, "at least one"),
     BadInput("text", lambda: gw.check("train.txt"), "data", TypeError, "got str"),
     BadInput("library", lambda: gw.check(DATA, library="lgb"), "library", ValueError, "lightgbm"),
     BadInput("code", lambda: gw.check(DATA, ignore=["leaks"]), "ignore", ValueError, "'leak'"),
     BadInput("column", lambda: gw.check(pd.DataFrame({"qid": [1], "label": [1]})), "query=", ValueError, "qid"),
+    BadInput("a column twice", lambda: gw.check(REPEATED), "'a'", ValueError, "occurs 2 times"),
     BadInput("no labels", lambda: gw.check(lgb.Dataset(DATA.features, group=DATA.group)), "labels", ValueError, ""),
 ]
 

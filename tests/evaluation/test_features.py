@@ -20,7 +20,7 @@ import gainwise as gw
 from gainwise.data import RankingData, simulate
 from gainwise.evaluation.prediction import predict
 from gainwise.experiment import Candidate, Experiment
-from gainwise.sklearn import scorer
+from gainwise.sklearn import GroupedLGBMRanker, scorer
 from gainwise.xgboost import EvaluateRanking
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:X (has|does not have)")]
@@ -160,23 +160,39 @@ def test_scorers_match_columns_by_name(models):
         assert scorer("map")(models["LGBMRanker", True], MIXED, GRADES, qid=QID) == expected
 
 
-@pytest.mark.parametrize("named", [True, False])
-def test_evaluate_ranking_matches_columns_by_name(named):
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.from_pandas])
+def test_the_grouped_ranker_matches_columns_by_name(frame):
+    other = FRAME[NAMES[::-1]]
+    results = []
+    for features in (FRAME, other):
+        ranker = GroupedLGBMRanker(n_estimators=3, n_jobs=1, verbose=-1)
+        ranker.fit(FRAME, GRADES, qid=QID, eval_X=frame(features), eval_y=GRADES, eval_qid=QID, eval_metric="map")
+        results.append((ranker.evals_result_, ranker.predict(frame(features)).tolist()))
+    assert results[0] == results[1]
+    assert (ranker.predict(other.to_numpy()) != results[0][1]).any()
+
+
+@pytest.mark.parametrize(
+    ("trained", "evaluated", "remark"),
+    [
+        (FRAME, MIXED, "does not use the column unused"),
+        (FRAME, ARRAY, "takes the features by position, because they have no names"),
+        (ARRAY, FRAME, "takes the features by position, because it has no feature names"),
+    ],
+    ids=["names", "array", "unnamed model"],
+)
+def test_evaluate_ranking_matches_columns_by_name(trained, evaluated, remark):
     curves = []
-    for features in (FRAME, MIXED if named else ARRAY):
+    for features in (trained, evaluated):
         log = EvaluateRanking({"valid": (features, GRADES, QID)}, "map")
         result = {}
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            train = xgb.DMatrix(FRAME, GRADES, qid=QID)
+            train = xgb.DMatrix(trained, GRADES, qid=QID)
             xgb.train({"nthread": 1}, train, 3, evals_result=result, callbacks=[log], verbose_eval=False)
         curves.append(result["valid"]["map"])
     assert curves[0] == curves[1]
-    assert [str(each.message) for each in caught] == [
-        "Dataset 'valid': the model does not use the column unused."
-        if named
-        else "Dataset 'valid': the model takes the features by position, because they have no names."
-    ]
+    assert [str(each.message) for each in caught] == [f"Dataset 'valid': the model {remark}."]
 
 
 def test_experiments_predict_and_refit_with_columns_by_name():

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import gainwise as gw
+from gainwise.evaluation.identify import parse_printed
 from gainwise.metrics.conventions import CONVENTIONS
 
 LOGGED = [("lightgbm", "ndcg_exp@{k}"), ("sklearn", "ndcg_linear@{k}"), ("trec_eval", "map@{k}")]
@@ -302,3 +303,45 @@ def test_an_unknown_name_is_not_used(text, names):
     assert ("The search ignored" in result.text) is (names is not None)
     if names is not None:
         assert f"The search ignored {names}, because no known metric has such a name." in result.text
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "k"),
+    [
+        ("mean_average_precision@7: 0.5", "map", 7),
+        ("average-precision 0.5", "map", None),
+        ("normalized_discounted_cumulative_gain@7 = 0.5", "ndcg", 7),
+        ("Expected Reciprocal Rank@7: 0.5", "err", 7),
+        ("mean_reciprocal_rank 0.5", "mrr", None),
+        ("rank-biased precision: 0.5", "rbp", None),
+        ("AP(rel=2)@7 0.5", "map", 7),
+        ("nDCG(dcg='exp-log2')@7 0.5", "ndcg", 7),
+        ("ndcg_linear(ties=order,empty=1)@7: 0.5", "ndcg_linear", 7),
+        ("rbp(p=0.8): 0.5", "rbp", None),
+        ("NDCG(top_k=[7], gain_function='linear_rank'): 0.5", "ndcg", 7),
+        ("nDCG@7: 0.5 (95 % CI 0.48 to 0.52)", "ndcg", 7),
+        ("ndcg@7 (0.5)", "ndcg", 7),
+        ("The NDCG@7 was 0.5.", "ndcg", 7),
+    ],
+)
+def test_names_and_options_around_a_number(text, name, k):
+    (number,) = parse_printed(text)
+    assert (number.value, number.name, number.k) == (0.5, name, k)
+
+
+@pytest.mark.parametrize("metric", ["ndcg_linear(ties=worst,empty=1)@3", "rbp(ties=best,p=0.5)@3"])
+def test_a_value_under_its_own_name(metric):
+    judgments, scores = make_data("ties", 1)
+    mean = gw.evaluate(metric, judgments, scores).mean
+    found = gw.identify(mean, judgments, scores).matches.loc[0, "metric"]
+    assert evaluate(found, judgments, scores) == pytest.approx(mean[metric], rel=1e-9)
+
+
+def test_the_deviation_that_xgboost_prints(capsys):
+    xgboost = pytest.importorskip("xgboost")
+    data = xgboost.DMatrix(np.arange(60.0)[:, None], np.arange(60) % 3, group=[6] * 10)
+    parameters = {"objective": "rank:ndcg", "eval_metric": "ndcg@3"}
+    table = xgboost.cv(parameters, data, 1, nfold=2, seed=1, verbose_eval=1)
+    (number,) = parse_printed(capsys.readouterr().out.strip().rpartition("\t")[2])
+    assert number.value == pytest.approx(table["test-ndcg@3-mean"].item(), abs=1e-5)
+    assert (number.name, number.k, number.library) == ("ndcg", 3, "xgboost")

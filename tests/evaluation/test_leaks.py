@@ -5,6 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 import scipy.sparse
+import xgboost as xgb
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -58,6 +59,24 @@ def test_queries_with_all_or_most_rows_in_both_parts(change):
 def test_other_ids_do_not_hide_a_leak():
     ids = [f"other {number}" for number in range(len(DATA.query_ids))]
     assert len(find(with_ids(DATA, ids), TEST)[0]) == sum(TEST.group >= 2)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_columns_in_another_order_and_of_another_precision(sparse):
+    names = tuple(f"f{number}" for number in range(DATA.features.shape[1]))
+    features = DATA.features + np.pi / 1e9  # No float32 is equal to these.
+    order = np.random.default_rng(1).permutation(len(names))
+    wide = RankingData(features, DATA.labels / 3, group=DATA.group, feature_names=names)
+    other = features.astype(np.float32)[:, order]
+    other = scipy.sparse.csr_matrix(other) if sparse else other
+    named = tuple(names[place] for place in order)
+    narrow = RankingData(other, (DATA.labels / 3).astype(np.float32), group=DATA.group, feature_names=named)
+    expected = np.flatnonzero(DATA.group >= 2).tolist()
+    assert find(wide, narrow) == find(narrow, wide) == (expected, [])
+    renamed = RankingData(other, narrow.labels, group=DATA.group, feature_names=named[::-1])
+    assert find(wide, renamed) == ([], [])
+    matrix = xgb.DMatrix(features, DATA.labels / 3, qid=DATA.qid)
+    assert find(RankingData(features, DATA.labels / 3, group=DATA.group), matrix) == (expected, [])
 
 
 def test_same_id_with_other_rows():

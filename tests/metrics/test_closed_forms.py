@@ -161,6 +161,12 @@ class TestJudged:
         assert result.per_query.tolist() == [[1, 0.5], [0, 0.5]]
         assert result.mean == {"judged@1": 3 / 4, "judged": 1 / 2}
 
+    def test_a_query_without_documents_is_empty(self):
+        judgments = gw.Judgments([1, 0], group=[0, 2, 0], judged=[True, False])
+        result = gw.evaluate(["judged", "judged(empty=0)", "judged(empty=1,ties=order)"], judgments, [2, 1])
+        empty = [math.nan, 0, 1]
+        np.testing.assert_equal(result.per_query, [empty, [0.5, 0.5, 0.5], empty])
+
 
 class TestTiesInERR:
     """Ties of thousands of documents, in exact fractions."""

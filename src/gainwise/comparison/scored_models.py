@@ -33,10 +33,16 @@ if TYPE_CHECKING:
 MIN_ERRORS = 5
 """Standard errors by which the shifted scores must be better than the scores, and better than random order."""
 
+TIE_ERRORS = 3
+"""Standard errors by which they must be better than the scores with ties broken by the shifted scores."""
+
+MIN_SHARE = 0.15
+"""Share of the distance of the shifted scores from random order by which they must be better than the scores."""
+
 MAX_QUERIES = 2000
 """Queries of the test, evenly spaced if there are more."""
 
-SAMPLED_QUERIES = 200
+SAMPLED_QUERIES = 300
 """Queries whose NDCG a shift must improve, before it is tested on all, if there are more than twice as many."""
 
 MAX_FOREIGN = 0.75
@@ -162,7 +168,7 @@ def read_columns(
         if name in other_roles:
             raise ValueError(f"scores must not contain {name!r}, which is the {other_roles[name]} column.")
         column, labels = get_column(table, name, source), arrays["label"]
-        if not (labels == labels[:1]).all() and np.array_equal(column.to_numpy(), labels):
+        if not (column.isna().any() or (labels == labels[:1]).all()) and np.array_equal(column.to_numpy(), labels):
             raise ValueError(f"{source}: column {name!r} is equal to the label in every row, so it is not a score.")
         problem = describe_text(source, name, column)
         return column.to_numpy() if problem is None else Unreadable(problem)
@@ -265,25 +271,34 @@ def _describe_predictions(
 
 
 class _Shifts(NamedTuple):
-    """The rows of some queries before and after each shift, side by side, and values of the latter in random order."""
+    """The rows of some queries before and after each shift, and values of the latter in random order."""
 
-    rows: Integers
+    queries: Integers
+    rows: tuple[tuple[Integers, Integers], ...]
     evaluator: Evaluator
     chance: Floats
 
-    def measure(self, scores: Floats) -> dict[int, tuple[float, float, Floats]]:
-        """Compare the scores with the shifted scores by shift, if enough queries have a value.
+    def measure(
+        self, scores: Floats, *, break_ties: bool = False
+    ) -> dict[tuple[int, int], tuple[float, float, Floats, int]]:
+        """Compare the scores with the shifted scores by shift and part: 0 for all queries, and 1 for the second half.
 
-        Return the standard errors of the shifted scores above the scores and above random order, and both means.
+        Each part is the second half of the one before, if enough of its queries have a value. Return the standard
+        errors of the shifted scores above the scores and above random order, the means of the three, and the first
+        query. With `break_ties`, the shifted scores break the ties of the scores.
         """
-        values = self.evaluator(scores[self.rows]).per_query[:, 0].reshape(len(DIRECTIONS), 2, -1)
+        columns = []
+        for rows, source in self.rows:
+            columns += [_break_ties(scores[rows], scores[source]) if break_ties else scores[rows], scores[source]]
+        pairs = self.evaluator(np.concatenate(columns)).per_query[:, 0].reshape(len(DIRECTIONS), 2, -1)
         results = {}
-        for shift, (own, moved), chance in zip(DIRECTIONS, values, self.chance, strict=True):
-            counted = ~np.isnan(own)
-            if counted.sum() >= MIN_QUERIES:
-                pair = np.stack([own[counted], moved[counted]])
-                above_own, above_chance = _compute_ratio(pair[1] - pair[0]), _compute_ratio(pair[1] - chance[counted])
-                results[shift] = above_own, above_chance, pair.mean(axis=1)
+        for shift, (own, moved), chance in zip(DIRECTIONS, pairs, self.chance, strict=True):
+            counted, part = np.flatnonzero(~np.isnan(own)), 0
+            while len(counted) >= MIN_QUERIES:
+                values = np.stack([own, moved, chance])[:, counted]
+                above_own, above_chance = _compute_ratio(values[1] - values[0]), _compute_ratio(values[1] - values[2])
+                results[shift, part] = above_own, above_chance, values.mean(axis=1), int(self.queries[counted[0]])
+                counted, part = counted[len(counted) // 2 :], part + 1
         return results
 
 
@@ -294,12 +309,24 @@ def _compute_ratio(differences: Floats) -> float:
         return float(mean / error) if mean else 0.0
 
 
+def _break_ties(scores: Floats, others: Floats) -> Floats:
+    """Return numbers in the order of the scores, and of the others if scores are equal. -inf remains -inf."""
+    ranks, inner = (np.unique(values, return_inverse=True)[1] for values in (scores, others))
+    return np.where(np.isneginf(scores), -np.inf, ranks * (inner.max() + 1.0) + inner)
+
+
 def validate_alignment(scores: Mapping[str, Floats], judgments: Judgments) -> None:
     """Raise `ValueError` if scores are much better after a shift by one row.
 
     The NDCG of the shifted scores must exceed that of the scores and that of random order, each by more than
     `MIN_ERRORS` standard errors of the paired difference. It must also exceed that of the negated scores, because any
     shift improves negated scores, and in short queries makes them better than random order.
+
+    If rows are sorted by quality, a shift improves aligned scores. It breaks ties of scores of few levels, so the
+    shifted scores must exceed the scores with ties broken by them by more than `TIE_ERRORS`. And it spreads the scores
+    of the best documents, so the improvement must be more than `MIN_SHARE` of the distance to random order.
+
+    The last half, quarter and so on of the queries are tested, too, because a row may be missing within the file.
 
     A shift leaves out rows whose shifted score belongs to another query, unless the rows are in an order that ignores
     queries. Otherwise, the first or last document of each query would have the level of the scores of another query,
@@ -315,15 +342,18 @@ def validate_alignment(scores: Mapping[str, Floats], judgments: Judgments) -> No
         if sample and all(above_own <= 0 for above_own, *_ in sample.measure(column).values()):
             continue
         tested = tested or _build_shifts(judgments, MAX_QUERIES)
-        for shift, (above_own, above_chance, (own, moved)) in tested.measure(column).items():
+        for (shift, part), (above_own, above_chance, means, first) in tested.measure(column).items():
             if min(above_own, above_chance) <= MIN_ERRORS:
                 continue
-            *_, (negated, _) = tested.measure(-column)[shift]
-            if negated < moved:
+            own, moved, chance = means
+            above_unequal, *_ = tested.measure(column, break_ties=True)[shift, part]
+            *_, (negated, *_), _ = tested.measure(-column)[shift, part]
+            if negated < moved and above_unequal > TIE_ERRORS and moved - own > MIN_SHARE * (moved - chance):
+                place = f" from query {judgments.query_ids[first]!s} on" if part else ""
                 raise ValueError(
                     f"scores of model {name!r} must belong to the rows of the labels, but one row further "
-                    f"{DIRECTIONS[shift]}, their NDCG is {format_mean(moved)} instead of {format_mean(own)}. Align "
-                    "them, or pass allow_misaligned=True (--allow-misaligned) to compare them unchanged."
+                    f"{DIRECTIONS[shift]}, their NDCG{place} is {format_mean(moved)} instead of {format_mean(own)}. "
+                    "Align them, or pass allow_misaligned=True (--allow-misaligned) to compare them unchanged."
                 )
 
 
@@ -336,15 +366,14 @@ def _build_shifts(judgments: Judgments, queries: int) -> _Shifts:
     labels = np.maximum(judgments.levels, 0.0)[layout.codes[positions]]
     rows = judgments.by_query(np.arange(judgments.documents))[positions]
     query_of_rows = judgments.query_of_rows
-    parts, sources = [], []
+    parts, pairs = [], []
     for shift in DIRECTIONS:
         source = (rows - shift) % judgments.documents
         used = query_of_rows[source] == chosen[numbers]
         used |= used.mean() < 1 - MAX_FOREIGN
         parts += [np.flatnonzero(used)] * 2
-        sources += [rows[used], source[used]]
+        pairs.append((rows[used], source[used]))
     group = [np.bincount(numbers[part], minlength=len(chosen)) for part in parts]
     evaluator = Evaluator(SHIFTED_METRIC, Judgments(labels[np.concatenate(parts)], group=np.concatenate(group)), 1)
-    moved = np.concatenate(sources)
-    chance = evaluator(np.zeros(len(moved))).per_query.reshape(len(DIRECTIONS), 2, -1)[:, 1]
-    return _Shifts(moved, evaluator, chance)
+    chance = evaluator(np.zeros(sum(map(len, parts)))).per_query.reshape(len(DIRECTIONS), 2, -1)[:, 1]
+    return _Shifts(chosen, tuple(pairs), evaluator, chance)

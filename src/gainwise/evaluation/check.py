@@ -278,11 +278,17 @@ def _check_labels(part: Part, library: str | None) -> Iterator[Finding]:
         yield _report("large labels", severity, part, text, np.flatnonzero(labels > limit))
     fractional = labels != np.floor(labels)
     if fractional.any():
-        text = f"labels are fractional, such as {labels[fractional][0]:g}, but ranking objectives require whole grades."
+        text = (
+            f"labels are fractional, such as {labels[fractional][0]:g}, but ranking objectives require whole grades. "
+            "Map the labels to grades."
+        )
         severity = "info" if gains and library is None else _decide(library)
         yield _report("fractional labels", severity, part, text, np.flatnonzero(fractional))
     if levels[0] < 0:
-        text = f"labels are negative, such as {levels[0]:g}. Ranking objectives and exponential gains reject them."
+        text = (
+            f"labels are negative, such as {levels[0]:g}. Ranking objectives and exponential gains reject them. "
+            "Map the labels to grades from 0 on."
+        )
         rows = np.flatnonzero(labels < 0)
         yield _report("negative labels", "info" if library is None else _decide(library), part, text, rows)
 
@@ -359,15 +365,13 @@ def _find_contradictory_rows(parts: Sequence[Part]) -> Iterator[Finding]:
     for part in parts:
         if part.features is not None:
             rows = {"query": part.queries, "key": compute_keys(part.features), "label": part.labels}
-            distinct = pd.DataFrame(rows).drop_duplicates()
-            lowest = distinct.groupby(["query", "key"])["label"].transform("min")
-            found += [(part, distinct.index[distinct["label"] > lowest].to_numpy())]
+            labels = pd.DataFrame(rows).groupby(["query", "key"])["label"]
+            found.append((part, np.flatnonzero(labels.transform("min") < labels.transform("max"))))
     found = [(part, rows) for part, rows in found if len(rows)]
     if found:
         counts = join_names([f"{len(rows):,} of {pluralize(len(part.labels), 'row')}" for part, rows in found])
-        have = agree(sum(len(rows) for _, rows in found), "have")
         text = (
-            f"{counts} {have} the features of another row of the same query, but another label, so no model can "
+            f"{counts} have the features of another row of the same query, but another label, so no model can "
             "distinguish such rows. Check the labels, or add features."
         )
         names = join_names([part.name for part, _ in found])

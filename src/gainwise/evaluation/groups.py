@@ -65,10 +65,14 @@ class AlignedScores:
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """Metrics that differ only in their cutoff, and the columns of their values."""
+    """Metrics that differ only in their cutoff, and the columns of their values.
+
+    `empty` marks queries without relevant documents, and those without any document, whose values are never computed.
+    """
 
     metric: Metric
     statistics: Any
+    empty: Bools
     cutoffs: Sequence[int | None]
     columns: list[int]
 
@@ -88,7 +92,7 @@ class Family:
 
     def fill_empty(self, values: Floats) -> None:
         """Set the values of queries without relevant documents."""
-        values[:, self.columns] = np.where(self.statistics.empty, self._value_if_empty, values[:, self.columns])
+        values[:, self.columns] = np.where(self.empty, self._value_if_empty, values[:, self.columns])
 
     @cached_property
     def request(self) -> FormulaRequest | None:
@@ -96,7 +100,7 @@ class Family:
         formula = self.metric.formula(self.statistics, self.cutoffs)
         if formula is None:
             return None
-        return FormulaRequest(formula, self.cutoffs, self.columns, self.statistics.empty, self._value_if_empty)
+        return FormulaRequest(formula, self.cutoffs, self.columns, self.empty, self._value_if_empty)
 
 
 def evaluate_in_numpy(
@@ -229,7 +233,9 @@ def build_groups(metrics: Sequence[Metric], judgments: Judgments, unjudged: Unju
         named = metrics[columns[0]]  # Errors then show its cutoff.
         subject, _ = _subject(named, judgments, unjudged)
         group = groups.setdefault((id(subject), metric.ties, metric.scores), Group(named, unjudged))
-        group.families.append(Family(metric, metric.bind(subject, cutoffs), cutoffs, columns))
+        statistics = metric.bind(subject, cutoffs)
+        empty = statistics.empty | (subject.sizes == 0)[:, None]
+        group.families.append(Family(metric, statistics, empty, cutoffs, columns))
         group.columns.extend(columns)
     if not functions:
         return list(groups.values())

@@ -392,14 +392,21 @@ def _write(
 # Numbers in lines of logs
 
 _DIGITS = r"\d+\.\d*|\.\d+|\d+(?=\s*%|e[-+]?\d)"
-_VALUE = re.compile(rf"(?<![\w.@])([-+]?(?:{_DIGITS})(?:e[-+]?\d+)?)(?![\w.])(\s*%)?", re.IGNORECASE)
+_VALUE = re.compile(rf"(?<![\w.@])([-+]?(?:{_DIGITS})(?:e[-+]?\d+)?)(?!\w|\.\w)(\s*%)?", re.IGNORECASE)
+_IN_PARENTHESES = re.compile(r"[^()]*\)")
+"""The text after a value in parentheses, such as an option or an interval."""
+
 _WHOLE = re.compile(r"(?:^|[:=\s])([-+]?\d+)()\s*$")
-_DEVIATION = re.compile(r"(?:\s\+\s|±)\s*[\d.]+")
+_DEVIATION = re.compile(r"(?:\s\+\s|(?<=\d)\+|±)\s*[\d.]+")
 """The standard deviation that cross-validation prints after a mean."""
 
 _CUTOFF = re.compile(
     r"(?:@|_at_|[_.]|\btop[-_ ]?|\b(?:k|n|at|top_k|topk)\s*[=:]?\s*\[?|=\[?)([1-9]\d{0,8})(?![\d.]*\.\d)"
 )
+
+_PARENTHESES = re.compile(r"\([^()]*\)")
+_OPTION = re.compile(r"\b(?!(?:k|n|top_?k)=)\w+=[^,()]*")
+"""An option of a metric that is not its cutoff, such as `min_label=2`."""
 
 _SIGNATURES = {
     "lightgbm": r"\w's \w+@?\d*",
@@ -416,8 +423,16 @@ _SIGNATURES = {
 }
 """Names of metrics and lines of logs that only one library writes."""
 
-_SPELLINGS = {"average precision": "map", "reciprocal rank": "mrr", "discounted cumulative gain": "dcg", "hr": "hit"}
-_SPELLINGS |= {f"normalized {name}": f"n{metric}" for name, metric in _SPELLINGS.items() if metric == "dcg"}
+_SPELLINGS = {
+    "average precision": "map",
+    "reciprocal rank": "mrr",
+    "expected reciprocal rank": "err",
+    "rank-biased precision": "rbp",
+    "discounted cumulative gain": "dcg",
+    "normalized discounted cumulative gain": "ndcg",
+    "hr": "hit",
+}
+_SPELLINGS |= {re.sub("[ -]", sign, name): metric for name, metric in _SPELLINGS.items() for sign in " _-"}
 
 MIN_TOLERANCE = 1e-6
 """Relative. Libraries that compute in 32 bits print more digits than they have."""
@@ -467,7 +482,7 @@ class PrintedNumber:
 
 def _list_names() -> dict[str, str]:
     """Return the name here of each metric by its lowercase name in a text. Names of gainwise are exact."""
-    names = {name: re.split("_", translated)[0] for name, translated in OTHER_NAMES.items() if len(name) > 2}
+    names = {name: re.split("_", translated)[0] for name, translated in OTHER_NAMES.items() if len(name) > 1}
     for convention in CONVENTIONS.values():
         for own, printed in convention.prints.items():
             spelled = re.split(r"[@:({]|_\{", printed)[0].lower()
@@ -494,6 +509,7 @@ def _parse_number(digits: str, percent: bool, label: str, library: str | None) -
     value = float(digits) * scale
     mantissa, _, exponent = digits.lower().partition("e")
     half = 0.5 * 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2])) * scale
+    label = _PARENTHESES.sub(lambda options: _OPTION.sub("", options[0]), label)
     names = list(_NAME.finditer(label.lower()))
     name = names[-1] if names else None
     cutoff = None
@@ -541,7 +557,9 @@ def parse_printed(number: Any) -> list[PrintedNumber]:
     else:
         text = _DEVIATION.sub("", _to_text(number))
         library, end, parsed = _find_library(text), 0, []
-        for match in list(_VALUE.finditer(text)) or list(_WHOLE.finditer(text)):
+        values = list(_VALUE.finditer(text))
+        outside = [match for match in values if not _IN_PARENTHESES.match(text, match.end())]
+        for match in outside or list(_WHOLE.finditer(text)) or values:
             if math.isfinite(float(match[1])):
                 parsed.append(_parse_number(match[1], bool(match[2]), text[end : match.start()], library))
             end = match.end()

@@ -82,11 +82,13 @@ class Part:
     def keys(self) -> Any:
         """A number for each row, equal for equal features and labels, or for equal documents with equal labels.
 
-        None if the part contains neither features nor ids of documents and queries.
+        Numbers are compared in 32 bits, because the parts may have another precision, and columns in the order of their
+        names. None if the part contains neither features nor ids of documents and queries.
         """
-        labels = compute_keys(self.labels[:, None], first_column=-1)
+        labels = compute_keys(self.labels[:, None], [-1], np.float32)
         if self.features is not None:
-            return compute_keys(self.features) + labels
+            columns = None if self.names is None else np.argsort(np.argsort(self.names))
+            return compute_keys(self.features, columns, np.float32) + labels
         if self.documents is None or self.ids is None:
             return None
         pairs = zip(np.array(self.ids, dtype=object)[self.queries], self.documents.tolist(), strict=True)
@@ -149,7 +151,7 @@ def _read_frame(name: str, frame: Any, columns: Mapping[str, Any]) -> Part:
     table = as_pandas(frame, "frame")
     roles = {role: column for role, column in columns.items() if column is not None}
     by_role = {role: get_column(table, column, name, role) for role, column in roles.items()}
-    others = table.drop(columns=list(dict.fromkeys([*roles.values()])))
+    others = {column: get_column(table, column, name) for column in table if column not in roles.values()}
     numeric = [column for column in others if others[column].dtype.kind in "biuf" or is_categorical(others[column])]
     if numeric:
         with warnings.catch_warnings():
@@ -280,20 +282,24 @@ def find_shared_queries(first: Part, second: Part) -> SharedQueries:
 
 def have_comparable_rows(first: Part, second: Part) -> bool:
     """Return whether equal rows of two parts have equal keys."""
-    have_same_columns = (first.features is None) == (second.features is None) and first.names == second.names
-    return first.keys is not None and second.keys is not None and have_same_columns
+    columns = [(part.features is None, sorted(part.names or ())) for part in (first, second)]
+    return first.keys is not None and second.keys is not None and columns[0] == columns[1]
 
 
-def compute_keys(features: Any, first_column: int = 0) -> Keys:
-    """Return a number for each row of a matrix, equal for equal rows. Zeros of sparse and dense matrices are equal."""
+def compute_keys(features: Any, columns: Any = None, dtype: type[Any] = np.float64) -> Keys:
+    """Return a number for each row of a matrix, equal for equal rows. Zeros of sparse and dense matrices are equal.
+
+    `columns` are the numbers of the columns, by default 0, 1, …, and `dtype` is the precision of the comparison.
+    """
+    places = np.arange(features.shape[1]) if columns is None else np.asarray(columns)
     if is_sparse(features):
         matrix = features.tocsr(copy=True)
         matrix.sum_duplicates()
-        totals = np.append(np.uint64(0), np.cumsum(_mix(matrix.data, matrix.indices)))
+        totals = np.append(np.uint64(0), np.cumsum(_mix(matrix.data, places[matrix.indices], dtype)))
         return np.asarray(np.diff(totals[matrix.indptr]))
     keys: Keys = np.zeros(len(features), dtype=np.uint64)
-    for column in range(features.shape[1]):
-        keys += _mix(features[:, column], first_column + column)
+    for values, place in zip(features.T, places, strict=True):
+        keys += _mix(values, place, dtype)
     return keys
 
 
@@ -307,14 +313,14 @@ def drop_numbers(ids: Sequence[Any]) -> list[str] | None:
     return None if texts == list(map(str, range(len(texts)))) else texts
 
 
-def _mix(values: Any, columns: Any) -> Keys:
+def _mix(values: Any, columns: Any, dtype: type[Any]) -> Keys:
     """Return pseudorandom numbers for values in columns, 0 for the value 0. Their sum over columns is the key of a row.
 
     Zeros do not count, so that sparse and dense rows have the same key. The numbers are those of SplitMix64.
     """
-    numbers = np.asarray(values, dtype=np.float64)
-    bits = np.where(np.isnan(numbers), np.nan, numbers).view(np.uint64)
     with np.errstate(over="ignore"):
+        numbers = np.asarray(values).astype(dtype).astype(np.float64)
+        bits = np.where(np.isnan(numbers), np.nan, numbers).view(np.uint64)
         bits = bits + (np.asarray(columns) + 2).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     mixed: Keys = np.where(numbers == 0, np.uint64(0), pd.util.hash_array(bits))
     return mixed

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -26,7 +26,7 @@ from ..data.text import one_line
 from .groups import AlignedScores
 
 if TYPE_CHECKING:
-    from .._common.typing import Features, Frame, Predictor, Scores
+    from .._common.typing import Features, Floats, Frame, Predictor, Scores
     from ..judgments import Judgments
 
 
@@ -138,7 +138,24 @@ def _predict_documents(source: Any, judgments: Judgments, features: Any, rounds:
             f"it has {pluralize(len(scores), 'score')}, but there {agree(judgments.documents, 'are')} "
             f"{pluralize(judgments.documents, 'document')}"
         )
-    return prediction._replace(scores=scores)
+    longest = int(judgments.sizes.max())
+    return prediction._replace(scores=scores, remarks=(*prediction.remarks, *_describe_scores(scores, longest)))
+
+
+def _describe_scores(scores: Floats, longest: int) -> Iterator[str]:
+    """Yield remarks on infinite scores, which may be an overflow, and on two different scores, which may be classes.
+
+    Ranks of two documents have two values, too. `longest` is the number of documents of the longest query.
+
+    >>> list(_describe_scores(np.array([0.5, np.inf, -1.0]), 3)), list(_describe_scores(np.array([0.0, 1.0, 1.0]), 3))
+    (['has 1 infinite score, which ranks first'], ['has only the scores 0 and 1, like predicted classes'])
+    """
+    low, high = scores.min(initial=np.inf), scores.max(initial=-np.inf)
+    if high == np.inf:
+        number = int(np.isposinf(scores).sum())
+        yield f"has {pluralize(number, 'infinite score')}, which {agree(number, 'rank')} first"
+    elif longest > 2 and -np.inf < low < high and ((scores == low) | (scores == high)).all():
+        yield f"has only the scores {low:g} and {high:g}, like predicted classes"
 
 
 def _align_features(judgments: Judgments, features: Any) -> Any:

@@ -14,7 +14,7 @@ except ImportError as error:  # pragma: no cover - needs an environment without 
     raise ImportError("GroupedLGBMRanker requires LightGBM. Run: pip install lightgbm") from error
 
 from .._common.validation import prefix_errors
-from ..evaluation.prediction import count_columns, validate_column_count
+from ..evaluation.prediction import count_columns, list_names, select_columns, validate_column_count
 from ..judgments import Judgments
 from .scoring import COLUMN, QuerySummary, drop_queries, get_column_names, get_queries
 
@@ -141,6 +141,8 @@ class GroupedLGBMRanker(lgb.LGBMRanker):
         for number, held_out in enumerate(sets):  # LightGBM reads missing columns as missing values.
             with prefix_errors(f"validation set {number}: "):
                 validate_column_count(count_columns(train.features), count_columns(held_out.features))
+                arranged = _arrange_columns(held_out.features, list_names(train.features))
+                sets[number] = held_out._replace(features=arranged)
         if eval_columns is not None:
             options["eval_metric"] = _pass_columns(options.get("eval_metric"), sets)
         super().fit(
@@ -156,10 +158,24 @@ class GroupedLGBMRanker(lgb.LGBMRanker):
         return self
 
     def predict(self, X: Any, *args: Any, **options: Any) -> Any:  # noqa: N803
-        """Return one score per row, as `lightgbm.LGBMRanker.predict` does. It ignores a column `qid` of a frame."""
+        """Return one score per row, as `lightgbm.LGBMRanker.predict` does.
+
+        A column `qid` of a frame is ignored, and other columns are matched by name if they are those of the training.
+        """
         if X is None:
             raise TypeError("X must be an array, a sparse matrix or a DataFrame with one row per document, got None")
-        return super().predict(drop_queries(X), *args, **options)
+        return super().predict(_arrange_columns(drop_queries(X), self.feature_name_), *args, **options)
+
+
+def _arrange_columns(features: Any, names: Sequence[str] | None) -> Any:
+    """Return the columns of a frame in the order of these names, or unchanged features if they have other names."""
+    own = list_names(features)
+    same = own and names and sorted(map(_replace_blanks, own)) == sorted(map(_replace_blanks, names))
+    return select_columns(names, features, has_underscores=True).features if same else features
+
+
+def _replace_blanks(name: str) -> str:
+    return name.replace(" ", "_")  # as LightGBM does
 
 
 class _Grouped(NamedTuple):

@@ -354,7 +354,7 @@ class EvaluateRanking(Logger):
         """Return the mean of each metric on a dataset. Errors contain the round."""
         data, partition, bound = self._bound[data_name]
         names = getattr(model, "feature_names", None)
-        if bound is None and names and data.feature_names != names and not _has_matrix(self._sources[data_name]):
+        if bound is None and data.feature_names != names and not _has_matrix(self._sources[data_name]):
             self._bound[data_name] = self._bind(data_name, self._sources[data_name], model)
             data, partition, bound = self._bound[data_name]
 
