@@ -622,7 +622,9 @@ class _Sentence:
             return self._format_ship()
         worst = max(self.changes, key=lambda change: change.excess)
         if worst.status == "within":
-            return f"Undecided: {name} is {self._describe_worst(worst)}, but no gain is shown."
+            gains = [change for change in self.whole if change.metric in self.result.leading]
+            jointly = " by bounds that are valid for all metrics together" if max(c.at_least for c in gains) > 0 else ""
+            return f"Undecided: {name} is {self._describe_worst(worst)}, but no gain is shown{jointly}."
         tolerated = f" (margin {self.result.format_margin(worst.metric)})" if worst.margin else ""
         loss = f"{round_bound(-worst.at_least, up=True)}{self._name_measure(worst)}"
         return f"Undecided: {name} may lose up to {loss}{tolerated}.{self._describe_shortage(worst) or self._need}"
