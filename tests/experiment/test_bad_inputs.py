@@ -115,7 +115,8 @@ EXPERIMENTS = [
     (one("xgboost", booster="gblinear"), "params.booster", "'gblinear'"),
     (one("xgboost", rate_drop=0.1), "params.rate_drop", "not be"),
     (one("xgboost", objective="reg:squarederror", lambdarank_unbiased=True), "params.lambdarank_unbiased", "XGBoost"),
-    ({"valid": None}, "valid", "missing"),
+    ({"valid": None}, "valid is", "missing"),
+    ({"train": None, "valid": None, "test": None}, "train, valid and test", "are missing"),
     ({"test": np.zeros(3)}, "test", "got ndarray", TypeError),
     ({"metrics": "ndcg@10"}, "ndcg@10", "ambiguous"),
     ({"primary": ["mrr"]}, "primary", "two different metrics"),
@@ -151,8 +152,8 @@ EXPERIMENTS = [
 ]
 REPEATS = [
     *values({key: its for key, its in VALUES.items() if key != "threads"}),
-    ({"repeats": {"finalists": 1}}, "repeats.finalists", "got 1"),
-    ({"repeats": {"finalist": 5}}, "repeats.finalist", "not permitted"),
+    ({"repeats": {"finalists": 1}}, "repeats.finalists must", "or equal to"),
+    ({"repeats": {"finalist": 5}}, "repeats.finalist", "mean 'finalists'"),
     ({"repeats": {"keep": 5}}, "repeats.finalists", "missing"),
     ({"repeats": {"finalists": 5, "baseline": "Z"}}, "repeats.baseline", "'Z'"),
     ({"repeats": 3, "vary": "data"}, "vary", "got 'data'"),
@@ -188,11 +189,11 @@ def simulated(text):
 
 FILES = [
     ("x = [", "", "of document"),
-    (top("metrcs = ['mrr']"), "metrcs", "not permitted"),
+    (top("metrcs = ['mrr']"), "metrcs", "mean 'metrics'"),
     (top("metrics = ['ndgc_exp@10']"), "metrics", "mean 'ndcg_exp@10'"),
     (top("repeats = {finalists = 3, baseline = 'x'}"), "repeats.baseline", "'x'"),
     (data("").partition("[[")[2].join(("[[", "")), "data", "missing"),
-    (f"[data]\n{SIMULATED}", "candidates", "required"),
+    (f"[data]\n{SIMULATED}", "candidates", "is missing"),
     (f"[data]\n{SIMULATED}\n[candidates]\nname = 'x'", "candidates", "valid list"),
     (data(""), "data", "none of them"),
     (data(f"{SIMULATED}\nfolds = ['a', 'b', 'c']"), "data", "folds and simulate"),
@@ -212,13 +213,14 @@ FILES = [
     (data(f"{SIMULATED}\nfeatures = 3"), "data", "features and simulate"),
     (data(f"{SIMULATED}\nseed = 3"), "data", "requires k_folds"),
     (data("simulate = {queries = 30, seed = 1}"), "data", "either simulate.split"),
-    (data("simulate = {queries = 30, split = [0.6, 0.2, 0.2]}"), "data.simulate.seed", "required"),
+    (data("simulate = {queries = 30, split = [0.6, 0.2, 0.2]}"), "data.simulate.seed", "is missing"),
     (data("simulate = {queries = 3, seed = 1}\nk_folds = 5"), "data.k_folds", "3 queries"),
     (simulated("split = [0.6, 0.2, 0.3]"), "data.simulate", "fractions"),
     (simulated("split = [0.6, 0.2, 0.2], mean_length = inf"), "data.simulate.mean_length", "finite"),
-    (candidate("params = {}\nsede = 3"), "candidates.1.sede", "not permitted"),
+    (candidate("params = {}\nsede = 3"), "candidates[1].sede", "mean 'seed'"),
+    (simulated("k_folds = 3"), "data.simulate.k_folds", "not a known"),
     (candidate("params = {num_leavs = 3}"), "candidates[1].params.num_leavs", "mean 'num_leaves'"),
-    (candidate("[[candidates]]\nname = 'y'"), "candidates.2.library", "required"),
+    (candidate("[[candidates]]\nname = 'y'"), "candidates[2].library", "is missing"),
     (candidate("[[candidates]]\nname = 'x'\nlibrary = 'xgboost'"), "candidates", "'x' and"),
 ]
 

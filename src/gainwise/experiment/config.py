@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -62,15 +63,24 @@ def parse_config(model: type[Model], values: Any) -> Model:
         return model.model_validate(values)
     except ValidationError as error:
         mistakes = error.errors(include_url=False)
-    raise ValueError("\n".join(dict.fromkeys(map(_format_mistake, mistakes))))
+    keys = {key for table in (model, *StrictModel.__subclasses__()) for key in table.model_fields}
+    raise ValueError("\n".join(dict.fromkeys(_format_mistake(mistake, keys) for mistake in mistakes)))
 
 
-def _format_mistake(mistake: Any) -> str:
-    place = ".".join(map(str, mistake["loc"])).replace("repeats.count", "repeats")
-    if mistake["type"] != "value_error":
-        return f"{place}: {mistake['msg']}, got {mistake['input']!r:.80}"
-    message = str(mistake["ctx"]["error"])
-    return message if not place or message.startswith(place) else f"{place}: {message}"
+def _format_mistake(mistake: Any, keys: set[str]) -> str:
+    """Return a mistake in words. `keys` are those of all tables."""
+    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in mistake["loc"])[1:]
+    place = place.replace("repeats.count", "repeats")
+    kind, message, key = mistake["type"], mistake["msg"], str(mistake["loc"][-1]) if place else ""
+    if kind == "missing":
+        return f"{place} is missing."
+    if kind == "value_error":
+        message = str(mistake["ctx"]["error"])
+        separator = " " if message.startswith("must ") else ": "
+        return message if not place or message.startswith(place) else f"{place}{separator}{message}"
+    if kind == "extra_forbidden":
+        message = f"is not a known key{'' if key in keys else nearest(key, keys)}"
+    return f"{place} {re.sub('^[A-Z][a-z]+ should', 'must', message)}, got {mistake['input']!r:.80}."
 
 
 Library = Literal["lightgbm", "xgboost"]
