@@ -152,6 +152,10 @@ def test_folds_and_repeats(make, recipes, parts, tmp_path):
         np.testing.assert_array_equal(values[:, number - 1], np.concatenate(each))
     assert result.best_rounds.index.names == ["candidate", "repeat", "fold"]
     assert "3 models in each repeat" in result.summary()
+    for folder in (tmp_path / "run" / "candidates").glob("*.repeat-3*"):
+        shutil.rmtree(folder)
+    with pytest.raises(RuntimeError, match=r"finished: A: not trained yet, 3 of 9 trainings$"):
+        Experiment.load(tmp_path / "run")
 
 
 def test_identical_repeats_are_one_fixed_model(make, recipes, tmp_path):

@@ -42,7 +42,7 @@ from .plan import (
 )
 from .progress import Progress
 from .result import ExperimentResult, RepeatedTrainings, Selection
-from .storage import EXPERIMENT, SELECTION, DamagedError, Storage, Training
+from .storage import EXPERIMENT, SELECTION, UNTRAINED, DamagedError, Storage, Training
 from .trainers import get_trainer, get_versions
 
 
@@ -511,6 +511,8 @@ def create_result(
             reasons = [damage.get(unit.slug) or storage.describe_unfinished(unit) for unit in missing]
             pairs = zip(missing, reasons, strict=True)
             failures[name] = "\n".join(f"{unit}: {reason.strip()}" for unit, reason in pairs)
+            if len(missing) > 1 and set(reasons) == {UNTRAINED}:
+                failures[name] = f"{UNTRAINED}, {len(missing)} of {len(units)} trainings"
         elif name in finalists:
             compared, folds = [trainings[unit.slug] for unit in units], len(plan.folds)
             candidates[name] = [compared[place : place + folds] for place in range(0, len(compared), folds)]

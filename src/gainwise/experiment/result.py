@@ -746,7 +746,8 @@ class ExperimentResult:
             fix = f"Pass fold={folds[0]!r}, or train one model on all data with refit(data)."
             raise ValueError(f"{name!r} has one model per fold ({len(folds)} folds). {fix}")
         if fold is not None and fold not in folds:
-            raise ValueError(f"fold must be one of {', '.join(filter(None, folds)) or 'no folds'}, got {fold!r}")
+            names = f"one of {', '.join(folds)}" if len(folds) > 1 else "None without folds"
+            raise ValueError(f"fold must be {names}, got {fold!r}")
         repeats = self.trainings[name]
         if repeat is None:
             repeat = 1 if len(repeats) == 1 else 1 + self._select(self.repeat_values.loc[[name]])
