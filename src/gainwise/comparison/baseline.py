@@ -9,7 +9,7 @@ from functools import partial
 from itertools import compress
 from os import PathLike
 from statistics import NormalDist
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -31,10 +31,12 @@ from .._common.text import (
     styled,
 )
 from .._common.typing import Floats, Integers
+from .._common.validation import validate_choice
 from .bounds import UNKNOWN_RANGE, BoundKind, order_queries, validate_betting, validate_bounds
 from .estimates import MIN_QUERIES, ROUNDING
 from .flags import Flag
 from .guards import (
+    Decision,
     Family,
     Gate,
     OneSided,
@@ -65,8 +67,6 @@ from .verdict import (
     format_sample_size,
     style_metrics,
 )
-
-Decision: TypeAlias = Literal["ship", "undecided", "do not ship"]
 
 BY_METRIC = ("difference", "lower", "upper", "at_least", "at_most", "differing")
 """Numbers of a decision for each metric."""
@@ -745,7 +745,7 @@ def _format_advice(result: BaselineComparison, first: CandidateDecision, names: 
 
 def validate_baseline(baseline: str, models: Sequence[str]) -> None:
     """Raise `ValueError` unless the baseline is one of several models."""
-    validate_model(baseline, models)
+    validate_choice("baseline", baseline, list(models))
     if len(models) < 2:
         raise ValueError(f"baseline {baseline!r} is the only model, so there is no candidate. Pass another model.")
 
@@ -778,8 +778,8 @@ def compare_with_baseline(
     candidates = [place for place in range(len(panel.models)) if place != b]
     settings = {
         "baseline": baseline, "candidates": [panel.models[c] for c in candidates], "metrics": list(panel.metrics),
-        "shares": family.shares, "margins": margins, "gain": list(family.gain), "alpha": sample.alpha,
-        "require": require, "repeats": panel.evidence["repeats"], "bounds": bounds,
+        "shares": family.shares, "margins": margins, "require": require, "gain": list(family.gain),
+        "alpha": sample.alpha, "repeats": panel.evidence["repeats"], "bounds": bounds,
         "segments": [name_segment(*name) for name in segments],
     }  # fmt: skip
     planned, previous = read_looks(looks, record, panel.queries, settings)
