@@ -70,14 +70,14 @@ class Sensitivity(TextResult):
 
     @property
     def headline(self) -> str:
-        """One sentence: the choices that matter most, or that the sample is too small to rank them."""
+        """One sentence: the choices that matter most, or the sample that ranking them requires."""
         table = self.table
         total = pluralize(len(table), "choice")
         if not table["reversed"].any():
             return f"None of {total} reverses any pair of models."
         if self.queries < MIN_QUERIES or len(self.models) < MIN_MODELS:
             needed = f"{MIN_QUERIES} queries and {MIN_MODELS} models"
-            return f"The sample is too small to rank {total} by their effect, which requires at least {needed}."
+            return f"Ranking {total} by their effect requires at least {needed}."
         first, by_gain = table.iloc[0], table.loc[table["kind"] == "gain", "reversed"].max()
         most = f"{first['choice']} reverses {100 * first['reversed']:.1f} % of the pairs of models"
         if first["kind"] != "gain" and not math.isnan(by_gain):
@@ -93,8 +93,8 @@ class Sensitivity(TextResult):
         parts = [f"{size}, in the order of {self.reference}. {self.headline}"]
         for row in self.table[self.table["kind"] == "gain"].to_dict("records"):
             if math.isfinite(row["lower"]):
-                ends = f"{100 * row['lower']:.1f} to {100 * row['upper']:.1f} % ({format_confidence(self.alpha)})"
-                parts.append(f"The interval of the {row['choice']} is {ends}.")
+                ends = f"{100 * row['lower']:.1f} to {100 * row['upper']:.1f} %"
+                parts.append(f"The {row['choice']} reverses {ends} of the pairs ({format_confidence(self.alpha)}).")
         changed = self.table.loc[self.table["winner_changes"] > 0.5, "choice"].tolist()
         change = f"changes under {join_names(changed)}" if changed else "is the same under every choice"
         parts.append(f"The winner, {self.winner}, {change}.")
