@@ -126,6 +126,7 @@ class TestFinalists:
         assert set(result.candidates) == best < set("ABCD")
         assert sorted(trained) == sorted([*"ABCD", *(f"{it} (repeat {number})" for it in best for number in REPEATS)])
         assert result.finalists["finalist"].to_dict() == {name: name in best for name in "ABCD"}
+        assert "finalists are the best on the validation set by" in result.summary()
         assert result.comparison.repeats["D"]["mrr"].shape[1] == 3  # The first training is not counted.
         assert result.comparison.searched == 4 > len(result.comparison.models)
         assert "baseline D" in result.summary()

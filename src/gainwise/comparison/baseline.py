@@ -677,7 +677,7 @@ class _Sentence:
         text = f"at worst {bound}{self._name_measure(worst)} behind {self.old}"
         if self.margin is not None:
             return f"{text}, within the margin of {format_exact(self.margin)}"
-        return f"{text} (margin {self.result.format_margin(worst.metric)}), the largest loss in units of the margin"
+        return f"{text} (margin {self.result.format_margin(worst.metric)}), the largest loss relative to its margin"
 
     def _name_measure(self, change: Change) -> str:
         """Return the measure, or the metric if the others are different measures, and the segment after a blank."""

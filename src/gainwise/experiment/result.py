@@ -423,8 +423,9 @@ class ExperimentResult:
         baseline = "" if repeats.baseline is None else f", and the baseline {repeats.baseline}"
         verb = "was" if len(rejected) == 1 else "were"
         once = f". {join_names(rejected, MAX_NAMES)} {verb} trained once" if rejected else ""
+        best = "best" if repeats.keep == 1 else f"best {repeats.keep}"
         return (
-            f"The compared finalists are the best {repeats.keep} on valid by {' or '.join(self.plan.primary_metrics)}"
+            f"The compared finalists are the {best} on the validation set by {' or '.join(self.plan.primary_metrics)}"
             f"{baseline}, trained {repeats.number} times anew. The training that chose them is not counted{once}"
         )
 
