@@ -91,6 +91,7 @@ WRITES = [
     BadCall(f"{JUDGED} --configuration A=A1.npy,A2.npy,A3.npy --html ./A2.npy", "--html 'A2.npy'", "overwritten"),
     BadCall(f"{JUDGED} --segments kinds.csv:kind --html kinds.csv", "--html 'kinds.csv'", "overwritten"),
     BadCall(f"{JUDGED} worse.csv --html link.csv", "--html 'link.csv'", "overwritten"),
+    BadCall(f"{GATE} better.npy --candidate third.npy", "--candidate", "passed once", 2),
     BadCall(f"{GATE} N=worse.csv --json worse.csv", "--json 'worse.csv'", "overwritten"),
     BadCall(f"{JUDGED} --html r.csv --per-query r.csv", "--html and --per-query", "both write"),
     BadCall(f"{JUDGED} --html r.html --per-query r.json", "'r.json'", "must end with"),
