@@ -63,7 +63,8 @@ def parse_config(model: type[Model], values: Any) -> Model:
         return model.model_validate(values)
     except ValidationError as error:
         mistakes = error.errors(include_url=False)
-    keys = {key for table in (model, *StrictModel.__subclasses__()) for key in table.model_fields}
+    tables: list[type[StrictModel]] = [model, *StrictModel.__subclasses__()]
+    keys = {key for table in tables for key in table.model_fields}
     raise ValueError("\n".join(dict.fromkeys(_format_mistake(mistake, keys) for mistake in mistakes)))
 
 
