@@ -118,7 +118,7 @@ DECISIONS = [
     BadCall(f"{GATE} better.npy -m map=0.1 --margin 0.2", "--margin 0.2", "no effect"),
     BadCall(f"{GATE} better.npy --earlier labels.npy", "'labels.npy'", "JSON file"),
     BadCall(f"{VARIANCE} --require no-loss", "--require", "without --claim ship"),
-    BadCall(PLAN, "--data", "exactly one of"),
+    BadCall(PLAN, "--query-sd, or models", "exactly one of"),
     BadCall(f"{PLAN} --query-sd 0", "query", "are all 0"),
     BadCall(f"{VARIANCE} --claim all", "'all'", "--claim must be"),
     BadCall("plan --query-sd 1", "--difference", code=2),
