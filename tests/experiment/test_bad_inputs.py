@@ -118,6 +118,7 @@ EXPERIMENTS = [
     ({"valid": None}, "valid is", "missing"),
     ({"train": None, "valid": None, "test": None}, "train, valid and test", "are missing"),
     ({"test": np.zeros(3)}, "test", "got ndarray", TypeError),
+    ({"directory": __file__}, "directory", "got the file", NotADirectoryError),
     ({"metrics": "ndcg@10"}, "ndcg@10", "ambiguous"),
     ({"primary": ["mrr"]}, "primary", "two different metrics"),
     ({"primary": ["mrr", "map"]}, "primary", "'map'"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import tempfile
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -171,6 +172,8 @@ class Experiment:
         config = parse_config(ExperimentConfig, arguments)
         if directory is not None:
             validate_importable(config.metrics, "later runs in the directory")
+            if Path(directory).is_file():
+                raise NotADirectoryError(f"directory must be a directory, got the file {os.fspath(directory)!r}.")
         defaults = config.model_dump(include={"num_boost_round", "early_stopping_rounds", "seed", "threads"})
         resolved = tuple(
             replace(candidate, **{name: value for name, value in defaults.items() if getattr(candidate, name) is None})
