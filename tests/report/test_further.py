@@ -178,6 +178,14 @@ def test_why_counts_ranges_of_grades_and_queries_left_out(tmp_path):
     assert "On the 35 queries that all these metrics have. 5 more are left out." in page
 
 
+def test_narrow_rows_name_no_parameter_that_a_model_lacks(tmp_path, make):
+    names = ("lgb leaves=7", "lgb leaves=15", "x gain=2", "x gain=linear")
+    page = page_of(make.__wrapped__(4, queries=60, names=names), tmp_path)
+    cells = re.findall(r'class="n"( data-k="\w+")?><bdi>([^<]*)</bdi>', page)
+    assert sum(bool(head) for head, _ in cells) == 4
+    assert all(bool(head) == bool(text) for head, text in cells if head or text not in ("lgb", "x"))
+
+
 @pytest.mark.parametrize("kind", ["fold", "repeat"])
 def test_several_trainings_of_a_candidate_are_called_by_their_name(tmp_path, make, kind):
     comparison = make.__wrapped__(3, queries=60)
