@@ -225,7 +225,7 @@ class TestNeeded:
         size = found.candidates[0].queries_needed
         assert (size.median is not None, size.upper is not None) == promised
         assert ("does not promise" in found.text) is not any(promised)
-        assert "spent its error probability" in found.text
+        assert "Every further test on new queries can err again" in found.text
 
     @pytest.mark.parametrize(("errors", "is_explained"), [(2.1, True), (1.9, False)])
     def test_a_gain_of_each_metric_alone_is_distinguished_from_one_of_both_together(self, errors, is_explained):
@@ -245,6 +245,8 @@ class TestNeeded:
     def test_a_single_query_or_cluster_decides_nothing(self, queries, clusters):
         result = compared(panel_of(queries=queries), clusters=clusters).against("production")
         assert {(one.decision, one.queries_needed) for one in result.candidates} == {("undecided", None)}
+        assert "does not raise the error rate" in result.text
+        assert "can err again" not in result.text
 
 
 class TestLooks:

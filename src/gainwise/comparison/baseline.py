@@ -519,11 +519,12 @@ class BaselineComparison(Scope, TextResult):
             return f"The next look is planned at {self._next_look:,} queries."
         if self.looks:
             return "This was the last planned look, so the plan must not be extended."
+        if self.shortage:
+            return "Such a sample decides nothing, so a test with more queries does not raise the error rate."
         twice, fivefold = (f"{100 * (1 - (1 - self.alpha / 2) ** tests):.1f} %" for tests in (2, 5))
         return (
-            "This test has spent its error probability, and every further test on new queries can err again: the "
-            f"probability of a false ship is up to {twice} in two tests and up to {fivefold} in five. To test "
-            "repeatedly, plan the looks in advance."
+            "Every further test on new queries can err again: the probability of a false ship is up to "
+            f"{twice} in two tests and up to {fivefold} in five. To test repeatedly, plan the looks in advance."
         )
 
     def describe_needs(self, candidate: CandidateDecision) -> str:
