@@ -102,6 +102,9 @@ def test_choices_of_a_small_sample_are_not_ranked(models, queries, small):
         ends = f"{100 * row['lower']:.1f} to {100 * row['upper']:.1f} % of the pairs (95 %)"
         assert f"The exponential gain reverses {ends}." in sensitivity.text.replace("\u00a0", " ")
     assert sensitivity.headline in sensitivity.text
+    halves = sensitivity.table.set_index("choice").loc["the other half of the queries"]
+    assert 0 < halves["winner_changes"] < 1
+    assert f"the other half of the queries ({100 * halves['winner_changes']:.1f} % of the draws)" in sensitivity.text
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,8 @@ class Sensitivity(TextResult):
             if math.isfinite(row["lower"]):
                 ends = f"{100 * row['lower']:.1f} to {100 * row['upper']:.1f} %"
                 parts.append(f"The {row['choice']} reverses {ends} of the pairs ({format_confidence(self.alpha)}).")
-        changed = self.table.loc[self.table["winner_changes"] > 0.5, "choice"].tolist()
+        shares = zip(self.table["choice"], self.table["winner_changes"], strict=True)
+        changed = [choice if x == 1 else f"{choice} ({100 * x:.1f} % of the draws)" for choice, x in shares if x > 0]
         change = f"changes under {join_names(changed)}" if changed else "is the same under every choice"
         parts.append(f"The winner, {self.winner}, {change}.")
         return " ".join(parts)
