@@ -107,6 +107,13 @@ def test_choices_of_a_small_sample_are_not_ranked(models, queries, small):
     assert f"the other half of the queries ({100 * halves['winner_changes']:.1f} % of the draws)" in sensitivity.text
 
 
+def test_the_gain_of_labels_0_and_1_is_no_choice():
+    rng = np.random.default_rng(3)
+    judgments = gw.Judgments(rng.choice(2, size=240), group=[6] * 40)
+    sensitivity = gw.compare({f"m{place}": rng.random(240) for place in range(5)}, judgments, draws=200).sensitivity()
+    assert "gain" not in set(sensitivity.table["kind"]) | set(sensitivity.text.split())
+
+
 @pytest.mark.parametrize(
     ("year", "expected"),
     [

@@ -215,7 +215,9 @@ def _compute_alternatives(
         return [(metric, "metric", means[metric]) for metric in panel.metrics if metric != reference]
     base = definitions[reference]
     judgments = rankings.judgments.column(base.column)
-    choices = _list_choices(base, int(judgments.sizes.max()), has_exponential_gain(judgments.levels))
+    gains = ("linear", "exponential") if has_exponential_gain(judgments.levels) else ("linear",)
+    differ = not set(judgments.levels.tolist()) <= {0, 1}
+    choices = _list_choices(base, int(judgments.sizes.max()), gains if differ else ())
     names = {reference, *(str(metric) for _, _, metric in choices)}
     others = (*(definitions.get(name, name) for name in panel.metrics), *parse_metrics(["map", "mrr"]))
     by_name = {str(metric): metric for metric in others}
@@ -229,11 +231,11 @@ def _compute_alternatives(
     return alternatives
 
 
-def _list_choices(base: Metric, longest: int, exponential: bool) -> list[tuple[str, ChoiceKind, Metric | str]]:
+def _list_choices(base: Metric, longest: int, gains: Sequence[Any]) -> list[tuple[str, ChoiceKind, Metric | str]]:
     """Return other versions of a metric: gain, discount, cutoff and order of ties."""
     choices: list[tuple[str, ChoiceKind, Metric | str]] = []
     for metric in select_sums([base]):
-        for gain in ("linear", "exponential") if exponential else ("linear",):
+        for gain in gains:
             if gain != metric.gain:
                 choices.append((f"{gain} gain", "gain", metric.change(gain=gain, gain_base=None)))
         if metric.discount == "log2":
