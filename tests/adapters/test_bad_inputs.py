@@ -441,6 +441,7 @@ SKLEARN = [
     BadInput("uncalled scorer", lambda: scorer(MODEL, *PAIR), "scoring=scorer(", TypeError, "without a call"),
     BadInput("group for a scorer", lambda: scorer("mrr").set_score_request(group=True), "'group'", TypeError, "qid"),
     BadInput("no queries", lambda: scorer("mrr")(MODEL, *PAIR), "mrr", ValueError, "query of each"),
+    BadInput("sizes of queries", lambda: fit_grouped(group=PART.group), "group must", TypeError, "by qid"),
     BadInput("search of rows", lambda: search_rows(GroupedLGBMRanker(verbose=-1)), "query", ValueError, "GroupKFold"),
     BadInput("half of a query", lambda: score_half(), "query", ValueError, "GroupKFold"),
     BadInput("other rows", lambda: scorer("mrr")(MODEL, *OTHER_ROWS, qid=PART.qid), "X", ValueError, "row 196"),

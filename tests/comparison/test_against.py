@@ -225,12 +225,28 @@ class TestNeeded:
         size = found.candidates[0].queries_needed
         assert (size.median is not None, size.upper is not None) == promised
         assert ("does not promise" in found.text) is not any(promised)
-        assert "spent its error probability" in found.text
+        assert "Every further test on new queries can err again" in found.text
+
+    @pytest.mark.parametrize(("errors", "is_explained"), [(2.1, True), (1.9, False)])
+    def test_a_gain_of_each_metric_alone_is_distinguished_from_one_of_both_together(self, errors, is_explained):
+        """One metric alone requires 1.96 standard errors, the larger of two independent ones 2.24."""
+        differences = np.random.default_rng(7).normal(size=(2, 1000))
+        differences -= differences.mean(axis=1, keepdims=True)
+        differences = np.linalg.qr(differences.T)[0].T  # Uncorrelated, with this standard error:
+        moved = 0.5 + differences + errors / np.sqrt(999 * 1000)
+        values = {m: np.stack([np.full(1000, 0.5), row], axis=1) for m, row in zip((FIRST, SECOND), moved, strict=True)}
+        result = Comparison(values, ["a", "b"], ranges={}).against("a", 0.01)
+        assert result.decisions == {"b": "undecided"}
+        assert [bound > 0 for bound in result.candidates[0].at_least.values()] == [is_explained] * 2
+        end = " by bounds that are valid for all metrics together" if is_explained else ""
+        assert f"but no gain is shown{end}. " in result.text
 
     @pytest.mark.parametrize(("queries", "clusters"), [(1, None), (40, np.zeros(40))])
     def test_a_single_query_or_cluster_decides_nothing(self, queries, clusters):
         result = compared(panel_of(queries=queries), clusters=clusters).against("production")
         assert {(one.decision, one.queries_needed) for one in result.candidates} == {("undecided", None)}
+        assert "does not raise the error rate" in result.text
+        assert "can err again" not in result.text
 
 
 class TestLooks:

@@ -31,7 +31,8 @@ IGNORING = "ndcg_linear(weights=ignore)@5"
 
 
 LOOK = {
-    "looks": [20, 60], "earlier": [], "queries": 20, "baseline": "A", "candidates": {"B": {}, "C": {}},
+    "looks": [20, 60], "earlier": [], "queries": 20, "baseline": "A",
+    "candidates": {"B": {"decision": "undecided"}, "C": {"decision": "undecided"}},
     "metrics": ["x", "y"], "alpha": 0.05, "margins": {"x": 0.0, "y": 0.0}, "shares": {}, "gain": ["x", "y"],
     "require": "gain", "repeats": {}, "bounds": "asymptotic", "segments": [],
 }  # fmt: skip
@@ -175,7 +176,7 @@ VALUES = [
     ("segments by id", lambda: values(segments=dict.fromkeys(range(40), "a")), "segments", T, "map"),
     ("too many segments", lambda: values(segments={name: range(40) for name in "xy"}), "segments", V, "more than 50"),
     ("no such segment", lambda: values(segments=["a"] * 20 + ["b"] * 20).segments["c"], "'c'", KeyError),
-    ("no such baseline", lambda: values(models=["prod", "B", "C"]).against("pro"), "'pro'", V, "did you mean"),
+    ("no such baseline", lambda: values(models=["prod", "B", "C"]).against("pro"), "baseline must", V, "mean 'prod'"),
     ("a selected model that is not compared", lambda: values(selected="D"), "'D'", V, "'A', 'B', 'C'"),
     ("fewer candidates than models", lambda: values(selected="A", searched=2), "2", V, "(3)"),
     ("a baseline after a search here", lambda: values(searched=30, baseline="A"), "searched=30", V, "selected="),
@@ -204,6 +205,14 @@ VALUES = [
     ("another margin", lambda: gate(0.1, earlier=LOOK), "margin", V, "earlier look"),
     ("fewer queries", lambda: gate(earlier={**LOOK, "queries": 50}), "50 queries", V, "earlier looks"),
     ("the last", lambda: gate(earlier={**LOOK, "looks": [20, 30], "queries": 30}), "30", V, "last"),
+    (
+        "another requirement",
+        lambda: gate(0.1, require="no_loss", earlier={**LOOK, "margins": {"x": 0.1, "y": 0.1}}),
+        "require must",
+        V,
+        "earlier look",
+    ),
+    ("a damaged decision", lambda: gate(earlier={**LOOK, "candidates": {"B": {"decision": "x"}}}), "'B'", V, "'ship'"),
     ("no record", lambda: gate(earlier={"looks": []}), "earlier", V, "JSON of"),
     ("looks after a test", lambda: gate(looks=(20, 60), earlier=ONCE), "looks", V, "new queries"),
     ("margin of another", lambda: gate({"z": 0.1}), "'z'", V, "metric of margin"),
@@ -270,7 +279,7 @@ SCORES = [
     ("NaN", lambda: scores({"a": [1.0, 2.0, 3.0, math.nan]}), "model 'a'", V, "query 1"),
     ("no file", lambda: scores({"a": "no/such/file.npy"}), "model 'a'", OSError),
     ("no features", lambda: scores({"a": LinearRegression()}), "features=", V, "model 'a'"),
-    ("baseline first", lambda: scores({"a": LinearRegression()}, baseline="B"), "model must be", V, "'B'"),
+    ("baseline first", lambda: scores({"a": LinearRegression()}, baseline="B"), "baseline must", V, "got 'B'"),
     ("files without a format", lambda: scores({"a": [__file__] * 3}), "model 'a, repeat 1'", V, "format"),
     ("text among scores", lambda: scores({"a": [1.0, "y", 3.0, 4.0]}), "model 'a'", T),
     ("a number for a name", lambda: scores({1: [1.0, 2.0, 3.0, 4.0]}), "models", T, "got 1"),

@@ -134,6 +134,10 @@ CASES = [
     BadInput("no column", lambda: compare_table(columns=["revenue"]), "'clicked'", ValueError, "columns revenue"),
     BadInput("labels", lambda: compare_table(["copy"], columns=["revenue", "clicked"]), "'copy'", ValueError, "label"),
     BadInput("unknown", lambda: compare_table(columns=["revenu"]), "'revenu'", ValueError, "mean 'revenue'"),
+    BadInput(
+        "repeats", lambda: gw.compare_table(TABLE, {"A": ["grades", "sales", "grades"]}, METRICS), "scores['A']",
+        ValueError, "'grades' at 2",
+    ),
     BadInput("scores", lambda: compare_table(columns=["revenue", "clicked", "sales"]), "'sales'", ValueError, "label"),
     BadInput(
         "negative", lambda: gw.compare_table(TABLE.assign(revenue=-1), ["grades", "sales"], METRICS,

@@ -76,6 +76,10 @@ class TestPlansOfFixedModels:
 
 
 class TestPlansOfRecipes:
+    def test_numbers_of_repeats_that_are_not_sufficient_are_one_list(self):
+        text = gw.plan(0.01, claim="pair", query=0.01, repeat=0.006, query_repeat=0.1).text
+        assert "3 or 5 repeats of each configuration are not sufficient and 10 repeats of" in text
+
     def test_queries_do_not_replace_repeats(self):
         plan = gw.plan(0.01, claim="ship", repeats=[3, 8], **BOOTSTRAP)
         assert plan.frame()["queries"].isna().tolist() == [True, False]

@@ -95,8 +95,23 @@ def test_choices_of_a_small_sample_are_not_ranked(models, queries, small):
     scores = {f"m{number}": rng.random(6 * queries) for number in range(models)}
     sensitivity = gw.compare(scores, judgments, ["ndcg_linear@3"], draws=200).sensitivity()
     assert sensitivity.table["reversed"].any()
-    assert ("too small to rank" in sensitivity.headline) == small
+    assert ("requires at least 30 queries and 5 models" in sensitivity.headline) == small
+    assert "too small" not in sensitivity.headline  # It may be the number of models.
+    if models == 5:
+        row = sensitivity.table.loc[sensitivity.table["choice"] == "exponential gain"].iloc[0]
+        ends = f"{100 * row['lower']:.1f} to {100 * row['upper']:.1f} % of the pairs (95 %)"
+        assert f"The exponential gain reverses {ends}." in sensitivity.text.replace("\u00a0", " ")
     assert sensitivity.headline in sensitivity.text
+    halves = sensitivity.table.set_index("choice").loc["the other half of the queries"]
+    assert 0 < halves["winner_changes"] < 1
+    assert f"the other half of the queries ({100 * halves['winner_changes']:.1f} % of the draws)" in sensitivity.text
+
+
+def test_the_gain_of_labels_0_and_1_is_no_choice():
+    rng = np.random.default_rng(3)
+    judgments = gw.Judgments(rng.choice(2, size=240), group=[6] * 40)
+    sensitivity = gw.compare({f"m{place}": rng.random(240) for place in range(5)}, judgments, draws=200).sensitivity()
+    assert "gain" not in set(sensitivity.table["kind"]) | set(sensitivity.text.split())
 
 
 @pytest.mark.parametrize(

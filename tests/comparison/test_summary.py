@@ -106,3 +106,9 @@ def test_error_of_the_difference_of_two_recipes_has_three_parts():
     assert VarianceComponents(0.0, 0.3, 0.0).error_of_difference(10, 4) == pytest.approx(math.sqrt(2 * 0.09 / 4))
     assert VarianceComponents(0.3, 0.0, 0.0).error_of_difference(10, 4) == pytest.approx(math.sqrt(0.09 / 10))
     assert VarianceComponents(0.0, 0.0, 0.3).error_of_difference(10, 4) == pytest.approx(math.sqrt(2 * 0.09 / 4 / 10))
+
+
+def test_results_are_displayed_as_their_sentences():
+    result = gw.compare(SCORES, JUDGED, METRICS)
+    for part in (result.verdict, result.against("a", 0.1)):
+        assert repr(part) == str(part) == part.text.replace("\u00a0", " ")

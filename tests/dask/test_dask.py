@@ -150,7 +150,7 @@ class TestSplitQueries:
     @pytest.mark.parametrize(
         ("parts", "query", "places"),
         [
-            (np.split(np.repeat([3, 1, 2, 4, 5, 1, 2], 2), 7), "1", "1 and 5 (and 1 more"),
+            (np.split(np.repeat([3, 1, 2, 4, 5, 1, 2], 2), 7), "1", "1 and 5 (2 queries"),
             ([*np.arange(40)[:, None], np.array([0])], "0", "0 and 40"),
             ([np.array([1, 2], np.int32), np.array([2.0, 3.0])], "2", "0 and 1"),
             ([np.array([0.5, 2.0]), np.array([2.0, 3.0])], "2.0", "0 and 1"),
@@ -164,6 +164,10 @@ class TestSplitQueries:
         with pytest.raises(ValueError, match=f"query {query} ") as caught:
             validate_whole_queries([dask.delayed(part) for part in parts])
         assert f"partitions {places}" in str(caught.value)
+
+    def test_are_counted(self):
+        with pytest.raises(ValueError, match=r"partitions 0 and 1 \(2 queries are split\)"):
+            validate_whole_queries([ids(1, 2), ids(1, 2), ids(3)])
 
     def test_whole_queries(self):
         validate_whole_queries(list(np.arange(40)[:, None]))
@@ -251,14 +255,14 @@ NOTHING = [EMPTY, EMPTY]
 COLUMNS = da.zeros((4, 2), chunks=(4, 1))
 CASES = [
     BadInput("scores in memory", lambda _: evaluate("mrr", [[0]], EMPTY, qid=[[0]]), "scores", TypeError, "ndarray"),
-    BadInput("numbers of partitions", lambda _: in_parts(scores=[SCORES]), "scores has 1", ValueError, "labels has 2"),
+    BadInput("numbers of partitions", lambda _: in_parts(scores=[SCORES]), "scores", ValueError, "1 partition for"),
     BadInput("too few", lambda _: in_parts(scores=FEW), "scores has 3", ValueError, "in partition 0:"),
     BadInput("a query split by groups", lambda _: in_parts(rows=3), "group must sum", ValueError, "in partition"),
     BadInput("NaN", lambda _: in_parts(scores=NAN_SCORES), "1 NaN", ValueError, "in partition 1:"),
     BadInput("texts", lambda _: in_parts([ids("a")], [ids(1.0)], group=[ids(1)]), "labels", TypeError, "partition 0:"),
     BadInput("no document", lambda _: in_parts([EMPTY], [EMPTY], group=[[0, 0]]), "2 entries", ValueError, "is empty"),
     BadInput("no label", lambda _: in_parts([EMPTY], [np.ones(1)], group=[EMPTY]), "scores", ValueError, "is empty"),
-    BadInput("nothing", lambda _: in_parts(NOTHING, NOTHING, qid=NOTHING), "labels", ValueError, "is empty"),
+    BadInput("nothing", lambda _: in_parts(NOTHING, NOTHING, qid=NOTHING), "labels", ValueError, "in 2 partitions"),
     BadInput("weights of 0", lambda _: evaluated(weight=cut(np.zeros(60), [30])), "weight", ValueError, "every query"),
     BadInput("group and qid", lambda _: evaluated(group=cut(DATA.group, [30])), "qid=", ValueError, "got both"),
     BadInput(
@@ -266,6 +270,7 @@ CASES = [
     ),
     BadInput("round 0", lambda models: rounds_of(models["xgboost"], rounds=[0, 3]), "rounds", ValueError, "got 0"),
     BadInput("round 13", lambda models: rounds_of(models["lightgbm"], rounds=[13]), "rounds", ValueError, "got 13"),
+    BadInput("a round", lambda models: rounds_of(models["xgboost"], rounds=3), "rounds", TypeError, "rounds=[3]"),
     BadInput("no rounds", lambda models: rounds_of(models["xgboost"], rounds=[]), "rounds", ValueError, "is empty"),
     BadInput("array", lambda models: rounds_of(models["xgboost"], DATA.features), "features", TypeError, "got ndarray"),
     BadInput("blocks", lambda models: rounds_of(models["xgboost"], COLUMNS), "features.rechunk", ValueError, "2"),

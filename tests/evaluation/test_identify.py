@@ -160,6 +160,26 @@ class TestIdentify:
             value - evaluate("ndcg_exp@10", weighted, scores), abs=1e-6
         )
 
+    @pytest.mark.parametrize("metric", ["ndcg@10-", "ndcg-"])
+    def test_xgboost_counts_queries_without_relevant_documents_as_0_on_request(self, metric):
+        xgb = pytest.importorskip("xgboost")
+        judgments, scores = make_data("empty", 2)
+        data = xgb.DMatrix(np.zeros((len(scores), 1)), judgments.labels, base_margin=scores.astype(np.float32))
+        data.set_group(judgments.sizes)
+        booster = xgb.Booster({"objective": "rank:ndcg", "eval_metric": [metric]}, [data])
+        result = gw.identify(booster.eval_set([(data, "valid")]), judgments, scores)
+        assert finds(result, "xgboost", metric)
+
+    def test_several_numbers_are_compared_with_your_metric_at_its_cutoff(self):
+        judgments, scores = make_data("empty", 3)
+        values = {k: evaluate(f"ndcg@{k}", judgments, scores, "lightgbm") for k in (5, 10)}
+        line = " ".join(f"valid_0's ndcg@{k}: {value:.6f}" for k, value in values.items())
+        result = gw.identify(line, judgments, scores, metric="ndcg_linear@10")
+        assert list(result.steps["option"][result.steps["effect"] != 0]) == ["gain", "empty"]
+        difference = values[10] - evaluate("ndcg_linear@10", judgments, scores)
+        assert result.steps["effect"].sum() == pytest.approx(difference, abs=1e-6)
+        assert "Changes to ndcg@10: gain linear → exponential" in result.text
+
     def test_parts_lead_from_your_metric_to_the_number(self):
         judgments, scores = make_data("empty", 3)
         value = evaluate("ndcg@5", judgments, scores, "xgboost")
@@ -253,6 +273,12 @@ class TestText:
         assert result.nearest["difference"].abs().is_monotonic_increasing
         assert "All values of the search are between" in result.text
         assert f"ndcg_exp@10 is {evaluate('ndcg_exp@10', *self.DATA):.4f}" in result.text
+
+    def test_denominators_in_words(self):
+        judgments, scores = make_data("binary", 1)
+        value = evaluate("map@3", judgments, scores, "lightgbm")
+        result = gw.identify(f"valid_0's map@3: {value:.6f}", judgments, scores)
+        assert "divided by min(R, k)" in result.matches["definition"].iloc[0]
 
     def test_dcg_above_1(self):
         value = evaluate("dcg_exp@10", *self.DATA)

@@ -184,7 +184,7 @@ DONE = [
     ("predict: columns", lambda result, parts: result.predict(other_columns(parts, 3)), "X", ValueError, "got 3"),
     ("predict: row", lambda result, parts: result.predict(parts.test.features[0]), "features", ValueError, ""),
     ("predict: name", lambda result, parts: result.predict(parts.test, "nobody"), "'nobody'", KeyError, "no model"),
-    ("predict: fold", lambda result, parts: result.predict(parts.test, fold="x"), "fold", ValueError, "got 'x'"),
+    ("predict: fold", lambda result, parts: result.predict(parts.test, fold="x"), "fold", ValueError, "be None"),
     (
         "predict: fold of refit",
         lambda result, parts: result.predict(parts.test, fold="x", refit=True),

@@ -126,6 +126,7 @@ class TestFinalists:
         assert set(result.candidates) == best < set("ABCD")
         assert sorted(trained) == sorted([*"ABCD", *(f"{it} (repeat {number})" for it in best for number in REPEATS)])
         assert result.finalists["finalist"].to_dict() == {name: name in best for name in "ABCD"}
+        assert "finalists are the best on the validation set by" in result.summary()
         assert result.comparison.repeats["D"]["mrr"].shape[1] == 3  # The first training is not counted.
         assert result.comparison.searched == 4 > len(result.comparison.models)
         assert "baseline D" in result.summary()
@@ -152,6 +153,10 @@ def test_folds_and_repeats(make, recipes, parts, tmp_path):
         np.testing.assert_array_equal(values[:, number - 1], np.concatenate(each))
     assert result.best_rounds.index.names == ["candidate", "repeat", "fold"]
     assert "3 models in each repeat" in result.summary()
+    for folder in (tmp_path / "run" / "candidates").glob("*.repeat-3*"):
+        shutil.rmtree(folder)
+    with pytest.raises(RuntimeError, match=r"finished: A: not trained yet, 3 of 9 trainings$"):
+        Experiment.load(tmp_path / "run")
 
 
 def test_identical_repeats_are_one_fixed_model(make, recipes, tmp_path):

@@ -176,3 +176,30 @@ def test_why_counts_ranges_of_grades_and_queries_left_out(tmp_path):
     page = words(page_of(noisy(amounts, metrics=["ndcg_linear(empty=skip)@5", "dcg_linear@5"]), tmp_path))
     assert re.search(r"gains 0\.\d+ on \d of 10 ranges of grades", page)
     assert "On the 35 queries that all these metrics have. 5 more are left out." in page
+
+
+def test_narrow_rows_name_no_parameter_that_a_model_lacks(tmp_path, make):
+    names = ("lgb leaves=7", "lgb leaves=15", "x gain=2", "x gain=linear")
+    page = page_of(make.__wrapped__(4, queries=60, names=names), tmp_path)
+    cells = re.findall(r'class="n"( data-k="\w+")?><bdi>([^<]*)</bdi>', page)
+    assert sum(bool(head) for head, _ in cells) == 4
+    assert all(bool(head) == bool(text) for head, text in cells if head or text not in ("lgb", "x"))
+
+
+@pytest.mark.parametrize("kind", ["fold", "repeat"])
+def test_several_trainings_of_a_candidate_are_called_by_their_name(tmp_path, make, kind):
+    comparison = make.__wrapped__(3, queries=60)
+    first, second = comparison.metrics[:2]
+    comparison.curves = pd.DataFrame(
+        [
+            (comparison.models[0], f"{kind} {number}", rounds, metric, value)
+            for number in (1, 2)
+            for metric, values in ((first, [0.1, 0.2, 0.4]), (second, [0.1, 0.4, 0.2 * number]))
+            for rounds, value in enumerate(values, 1)
+        ],
+        columns=["candidate", "fold", "round", "metric", "value"],
+    )
+    page = page_of(comparison, tmp_path)
+    assert f"({kind} 1): rounds" in re.sub("<[^>]+>", "", page)
+    assert "One line and one mark per training." in page
+    assert f"In {kind} 1, {first} is best at round 3" in page

@@ -188,7 +188,8 @@ class TestCurves:
         other = self.curves(a=[0.1, 0.4, 0.5], b=[0.3, 0.2, 0.4]).assign(fold="y")
         picture = plot_curves(pd.concat([one, other]), self.METRICS)
         draw(picture.ax)
-        assert "1 of 2 folds" in picture.title
+        assert "1 of 2 trainings" in picture.title
+        assert re.findall(r"In (fold \w),", picture.alt) == ["fold x", "fold y"]
         gap = plot_curves(self.curves(a=[0.1, 0.4], b=[0.1, 0.2, 0.3, 0.5]), self.METRICS)
         assert re.findall(r"\d+", gap.title) == ["2", "4"]
         equal = plot_curves(self.curves(a=[0.4, 0.4], b=[0.3, 0.3]), self.METRICS)

@@ -128,6 +128,17 @@ class TestTerminal:
         for metric in comparison.verdict.metrics:
             assert f"{comparison.values[metric].mean(axis=0).max():.4f}" in "\n".join(lines)
 
+    def test_the_end_of_the_margin_is_visible_if_bars_cover_it(self):
+        """Two models whose bars reach from the axis to far below the margin."""
+        difference = np.linspace(-0.9, 0.89, 200)
+        values = np.stack([0.5 + difference / 2, 0.5 - difference / 2], axis=1)
+        metrics = dict.fromkeys(["ndcg_linear@10", "ndcg_exp@10"], values)
+        lines = self.lines(gw.Comparison(metrics, ["A", "B"], margin=0.05), 120)
+        (axis,) = [line for line in lines if line.endswith("best")]
+        (end,) = [place for place, sign in enumerate(axis) if sign == "┊"]
+        assert {line[end] for line in lines if "━" in line} == {"━"}
+        assert any("the margin of 0.05" in line for line in lines)
+
     def test_without_utf_8_it_is_ascii(self, make):
         for models in (3, 8):
             text = "\n".join(self.lines(make(models), 80, unicode=False))

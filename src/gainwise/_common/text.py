@@ -58,7 +58,7 @@ def describe_missing(missing: Mapping[str, str]) -> list[str]:
     >>> describe_missing({"new": "it has 3 scores, but there are 4 documents"})
     ['Not compared: new (it has 3 scores, but there are 4 documents).']
     """
-    return [printable(f"Not compared: {name} ({reason.removesuffix('.')}).") for name, reason in missing.items()]
+    return [printable(f"Not compared: {name} ({reason.rstrip(' .')}).") for name, reason in missing.items()]
 
 
 def natural_order(names: Iterable[str]) -> list[str]:

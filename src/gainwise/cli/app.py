@@ -53,7 +53,15 @@ SHARED_OPTIONS = signature(InputOptions, eval_str=True).parameters
 
 
 class _Command(TyperCommand):
-    """A command whose help shows options in groups, and flags without a type."""
+    """A command whose help shows options in groups, and flags without a type. Options replace no earlier value."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments, or raise an error if an option would replace its earlier value."""
+        passed: list[Any] = list(self.make_parser(ctx).parse_args(list(args))[2])
+        for param in passed:
+            if param.param_type_name == "option" and not (param.multiple or param.is_flag) and passed.count(param) > 1:
+                raise typer.BadParameter(f"It must be passed once, got {passed.count(param)} times.", ctx, param)
+        return super().parse_args(ctx, args)
 
     def get_params(self, ctx: Any) -> Any:
         """Return the options, in the order of the help."""

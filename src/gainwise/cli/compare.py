@@ -457,6 +457,8 @@ def plan(
     target: dict[str, Any] = {"difference": difference, "power": power, "claim": claim, "require": requirement}
     test: dict[str, Any] = {"alpha": alpha, "margin": margin, "seed": seed}
     if query_sd is None:
+        if not any((inputs.data, inputs.qrels, inputs.table, inputs.labels)):
+            raise ValueError("Pass --query-sd, or models with exactly one of --data, --qrels, --table and --labels.")
         result = read_comparison(inputs, metric or NDCGS, **test).plan(**target)
     else:
         changed = {name: value != getattr(InputOptions, name) for name, value in vars(inputs).items()}

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import compress
 from os import PathLike
 from statistics import NormalDist
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -31,10 +31,12 @@ from .._common.text import (
     styled,
 )
 from .._common.typing import Floats, Integers
+from .._common.validation import validate_choice
 from .bounds import UNKNOWN_RANGE, BoundKind, order_queries, validate_betting, validate_bounds
 from .estimates import MIN_QUERIES, ROUNDING
 from .flags import Flag
 from .guards import (
+    Decision,
     Family,
     Gate,
     OneSided,
@@ -65,8 +67,6 @@ from .verdict import (
     format_sample_size,
     style_metrics,
 )
-
-Decision: TypeAlias = Literal["ship", "undecided", "do not ship"]
 
 BY_METRIC = ("difference", "lower", "upper", "at_least", "at_most", "differing")
 """Numbers of a decision for each metric."""
@@ -508,11 +508,12 @@ class BaselineComparison(TextResult, Scope):
             return f"The next look is planned at {self._next_look:,} queries."
         if self.looks:
             return "This was the last planned look, so the plan must not be extended."
+        if self.shortage:
+            return "Such a sample decides nothing, so a test with more queries does not raise the error rate."
         twice, fivefold = (f"{100 * (1 - (1 - self.alpha / 2) ** tests):.1f} %" for tests in (2, 5))
         return (
-            "This test has spent its error probability, and every further test on new queries can err again: the "
-            f"probability of a false ship is up to {twice} in two tests and up to {fivefold} in five. To test "
-            "repeatedly, plan the looks in advance."
+            "Every further test on new queries can err again: the probability of a false ship is up to "
+            f"{twice} in two tests and up to {fivefold} in five. To test repeatedly, plan the looks in advance."
         )
 
     def describe_needs(self, candidate: CandidateDecision) -> str:
@@ -611,7 +612,9 @@ class _Sentence:
             return self._format_ship()
         worst = max(self.changes, key=lambda change: change.excess)
         if worst.status == "within":
-            return f"Undecided: {name} is {self._describe_worst(worst)}, but no gain is shown."
+            gains = [change for change in self.whole if change.metric in self.result.leading]
+            jointly = " by bounds that are valid for all metrics together" if max(c.at_least for c in gains) > 0 else ""
+            return f"Undecided: {name} is {self._describe_worst(worst)}, but no gain is shown{jointly}."
         tolerated = f" (margin {self.result.format_margin(worst.metric)})" if worst.margin else ""
         loss = f"{round_bound(-worst.at_least, up=True)}{self._name_measure(worst)}{self._name_place(worst)}"
         return f"Undecided: {name} may lose up to {loss}{tolerated}.{self._describe_shortage(worst) or self._need}"
@@ -663,7 +666,7 @@ class _Sentence:
         text = f"at worst {bound}{self._name_measure(worst)} behind {self.old}{self._name_place(worst)}"
         if self.margin is not None:
             return f"{text}, within the margin of {format_exact(self.margin)}"
-        return f"{text} (margin {self.result.format_margin(worst.metric)}), the largest loss in units of the margin"
+        return f"{text} (margin {self.result.format_margin(worst.metric)}), the largest loss relative to its margin"
 
     def _name_measure(self, change: Change) -> str:
         """Return the measure, or the metric if the others are different measures, after a blank."""
@@ -733,7 +736,7 @@ def _format_advice(result: BaselineComparison, first: CandidateDecision, names: 
 
 def validate_baseline(baseline: str, models: Sequence[str]) -> None:
     """Raise `ValueError` unless the baseline is one of several models."""
-    validate_model(baseline, models)
+    validate_choice("baseline", baseline, list(models))
     if len(models) < 2:
         raise ValueError(f"baseline {baseline!r} is the only model, so there is no candidate. Pass another model.")
 
@@ -766,8 +769,8 @@ def compare_with_baseline(
     candidates = [place for place in range(len(panel.models)) if place != b]
     settings = {
         "baseline": baseline, "candidates": [panel.models[c] for c in candidates], "metrics": list(panel.metrics),
-        "shares": family.shares, "margins": margins, "gain": list(family.gain), "alpha": sample.alpha,
-        "require": require, "repeats": panel.evidence["repeats"], "bounds": bounds,
+        "shares": family.shares, "margins": margins, "require": require, "gain": list(family.gain),
+        "alpha": sample.alpha, "repeats": panel.evidence["repeats"], "bounds": bounds,
         "segments": [name_segment(*name) for name in segments],
     }  # fmt: skip
     planned, previous = read_looks(looks, record, panel.queries, settings)

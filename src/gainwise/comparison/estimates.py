@@ -149,11 +149,12 @@ class Estimate:
         unit = "query" if self.units == self.queries else "cluster"
         if self.units < MIN_QUERIES:
             return f"The sample has {pluralize(self.units, unit)}, and a decision requires {MIN_QUERIES}."
-        carry = agree(self.majority, "carry")
-        return (
-            f"{pluralize(self.majority, unit).capitalize()} {carry} more than half of the weight, which leaves "
-            f"{pluralize(round(self.freedom), 'degree')} of freedom. A decision requires {MIN_FREEDOM}."
-        )
+        reason = f"The sample has {pluralize(self.units, unit)}"
+        if round(self.freedom) < self.units - 1:
+            carry = agree(self.majority, "carry")
+            reason = f"{pluralize(self.majority, unit).capitalize()} {carry} more than half of the weight"
+        freedom = pluralize(round(self.freedom), "degree")
+        return f"{reason}, which leaves {freedom} of freedom. A decision requires {MIN_FREEDOM}."
 
     def select(self, row: int) -> Estimate:
         """Return the part of one metric."""

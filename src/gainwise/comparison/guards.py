@@ -32,6 +32,7 @@ MIN_SHARE = 0.9
 MIN_GROWTH = 1.01
 """A segment has at least this ratio of queries at successive looks in the calculation of its levels."""
 
+Decision: TypeAlias = Literal["ship", "undecided", "do not ship"]
 Requirement: TypeAlias = Literal["gain", "no_loss"]
 
 Margin: TypeAlias = float | str
@@ -460,6 +461,8 @@ def read_record(earlier: Any) -> dict[str, Any]:
         raise ValueError("earlier must be a decision. Pass the JSON of `gainwise gate`, or the result of to_dict().")
     candidates = record.get("candidates") or {record["candidate"]: record}
     decisions = {name: details.get("decision") for name, details in candidates.items()}
+    for name, decision in decisions.items():
+        validate_choice(f"earlier: the decision about {name!r}", decision, get_args(Decision))
     parts, test = record.get("segments", []), {"queries": record["queries"], "decisions": decisions}
     return {
         **record, "candidates": list(candidates), "metrics": list(record["metrics"]),

@@ -165,11 +165,11 @@ class Plan(TextResult):
             if sizes[0] is None:
                 return "This requires more than a billion queries."
             return f"This requires about {sizes[0]} queries{notes}."
-        needs = [
-            f"{option.repeats} repeats of each configuration "
-            + (f"require about {size} queries" if size else "are not sufficient")
-            for option, size in zip(self.options, sizes, strict=True)
-        ]
+        sized = list(zip((str(option.repeats) for option in self.options), sizes, strict=True))
+        few = [count for count, size in sized if size is None]
+        needs = [f"{count} repeats of each configuration require about {size} queries" for count, size in sized if size]
+        if few:
+            needs = [f"{join_names(few, len(few), 'or')} repeats of each configuration are not sufficient", *needs]
         return f"{join_names(needs, most=len(needs))}{notes}."
 
 

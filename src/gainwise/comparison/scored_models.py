@@ -14,7 +14,7 @@ import numpy as np
 
 from .._common.text import format_mean, join_names, pluralize
 from .._common.typing import Floats, Integers, Listed
-from .._common.validation import validate_mapping
+from .._common.validation import validate_distinct, validate_mapping
 from ..data.tables import describe_text, get_column
 from ..data.text import one_line
 from ..evaluation.evaluator import Evaluator
@@ -140,6 +140,9 @@ def read_columns(
     """
     if not columns:
         raise ValueError("scores must name at least one column, got none.")
+    for name, repeats in columns.items():
+        if not isinstance(repeats, str):
+            validate_distinct(f"scores[{name!r}]", repeats)
     cells = {role: get_column(table, name, source, role) for role, name in roles.items() if name is not None}
     for role, column in cells.items():
         missing = column.isna()

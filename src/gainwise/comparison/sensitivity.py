@@ -70,14 +70,14 @@ class Sensitivity(TextResult):
 
     @property
     def headline(self) -> str:
-        """One sentence: the choices that matter most, or that the sample is too small to rank them."""
+        """One sentence: the choices that matter most, or the sample that ranking them requires."""
         table = self.table
         total = pluralize(len(table), "choice")
         if not table["reversed"].any():
             return f"None of {total} reverses any pair of models."
         if self.queries < MIN_QUERIES or len(self.models) < MIN_MODELS:
             needed = f"{MIN_QUERIES} queries and {MIN_MODELS} models"
-            return f"The sample is too small to rank {total} by their effect, which requires at least {needed}."
+            return f"Ranking {total} by their effect requires at least {needed}."
         first, by_gain = table.iloc[0], table.loc[table["kind"] == "gain", "reversed"].max()
         most = f"{first['choice']} reverses {100 * first['reversed']:.1f} % of the pairs of models"
         if first["kind"] != "gain" and not math.isnan(by_gain):
@@ -93,9 +93,10 @@ class Sensitivity(TextResult):
         parts = [f"{size}, in the order of {self.reference}. {self.headline}"]
         for row in self.table[self.table["kind"] == "gain"].to_dict("records"):
             if math.isfinite(row["lower"]):
-                ends = f"{100 * row['lower']:.1f} to {100 * row['upper']:.1f} % ({format_confidence(self.alpha)})"
-                parts.append(f"The interval of the {row['choice']} is {ends}.")
-        changed = self.table.loc[self.table["winner_changes"] > 0.5, "choice"].tolist()
+                ends = f"{100 * row['lower']:.1f} to {100 * row['upper']:.1f} %"
+                parts.append(f"The {row['choice']} reverses {ends} of the pairs ({format_confidence(self.alpha)}).")
+        shares = zip(self.table["choice"], self.table["winner_changes"], strict=True)
+        changed = [choice if x == 1 else f"{choice} ({100 * x:.1f} % of the draws)" for choice, x in shares if x > 0]
         change = f"changes under {join_names(changed)}" if changed else "is the same under every choice"
         parts.append(f"The winner, {self.winner}, {change}.")
         return " ".join(parts)
@@ -214,7 +215,9 @@ def _compute_alternatives(
         return [(metric, "metric", means[metric]) for metric in panel.metrics if metric != reference]
     base = definitions[reference]
     judgments = rankings.judgments.column(base.column)
-    choices = _list_choices(base, int(judgments.sizes.max()), has_exponential_gain(judgments.levels))
+    gains = ("linear", "exponential") if has_exponential_gain(judgments.levels) else ("linear",)
+    differ = not set(judgments.levels.tolist()) <= {0, 1}
+    choices = _list_choices(base, int(judgments.sizes.max()), gains if differ else ())
     names = {reference, *(str(metric) for _, _, metric in choices)}
     others = (*(definitions.get(name, name) for name in panel.metrics), *parse_metrics(["map", "mrr"]))
     by_name = {str(metric): metric for metric in others}
@@ -228,11 +231,11 @@ def _compute_alternatives(
     return alternatives
 
 
-def _list_choices(base: Metric, longest: int, exponential: bool) -> list[tuple[str, ChoiceKind, Metric | str]]:
+def _list_choices(base: Metric, longest: int, gains: Sequence[Any]) -> list[tuple[str, ChoiceKind, Metric | str]]:
     """Return other versions of a metric: gain, discount, cutoff and order of ties."""
     choices: list[tuple[str, ChoiceKind, Metric | str]] = []
     for metric in select_sums([base]):
-        for gain in ("linear", "exponential") if exponential else ("linear",):
+        for gain in gains:
             if gain != metric.gain:
                 choices.append((f"{gain} gain", "gain", metric.change(gain=gain, gain_base=None)))
         if metric.discount == "log2":

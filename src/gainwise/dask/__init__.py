@@ -118,7 +118,7 @@ def _validate_whole_queries(ids_of_partitions: Sequence[np.ndarray[Any, Any]]) -
     split = np.flatnonzero(np.bincount(codes, minlength=len(ids)) > 1)
     if len(split):
         *numbers, last = np.repeat(np.arange(len(parts)), list(map(len, parts)))[codes == split[0]].tolist()
-        more = f" (and {len(split) - 1} more queries in several)" if len(split) > 1 else ""
+        more = f" ({len(split)} queries are split)" if len(split) > 1 else ""
         raise ValueError(
             f"query {ids[split[0]]!s} is in partitions {', '.join(map(str, numbers))} and {last}{more}: a metric "
             "needs all documents of a query at once. Repartition the data so that no query is split"
@@ -175,7 +175,8 @@ class Cluster:
         for name, parts in split.items():
             if len(parts) != expected:
                 raise ValueError(
-                    f"{name} has {len(parts)} partitions but {first} has {expected}: they must be cut at the same rows"
+                    f"{name} must have the partitions of {first}, got {pluralize(len(parts), 'partition')} for "
+                    f"{expected}. Cut both at the same queries."
                 )
         own = [split.pop(name) for name in further]
         partitions = [dict(zip(split, parts, strict=True)) for parts in zip(*split.values(), strict=True)]
@@ -228,7 +229,7 @@ def _add_partitions(parts: Sequence[PartitionSums], has_ids: bool) -> Totals:
     """Add the sums of all partitions, or raise if there are no documents or weights or a query is split."""
     documents = sum(part.documents for part in parts)
     if documents == 0:
-        raise ValueError(f"labels must have documents, but it is empty in all of {len(parts)} partitions")
+        raise ValueError(f"labels must have documents, got none in {pluralize(len(parts), 'partition')}.")
     if not any(part.counts for part in parts):
         raise ValueError("weight must not be 0 for every query. At least one must be positive")
     if has_ids:
@@ -552,6 +553,8 @@ def _validate_rounds(rounds: Iterable[int] | None, trained: int) -> tuple[int, .
         raise ValueError("model has no trees to evaluate")
     if rounds is None:
         return tuple(range(1, trained + 1))
+    if not hasattr(rounds, "__iter__"):
+        raise TypeError(f"rounds must be a list of numbers of rounds, got {rounds!r}. Pass rounds=[{rounds}].")
     numbers = np.unique(integers("rounds", list(rounds))).tolist()
     if not numbers:
         raise ValueError("rounds is empty: pass at least one, or omit it for all rounds")

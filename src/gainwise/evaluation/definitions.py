@@ -60,7 +60,8 @@ _CUTOFF_OPTION = re.compile(r"(?<=:)top=\{k\};|(?:@|:top=|_cut_|_)\{k\}|\w+=\[?\
 
 _WORDS = {
     **{("gain", gain): f"{gain} gain" for gain in ("linear", "exponential", "binary")},
-    **{("denominator", x): f"divided by {x.replace('_', ' ')}" for x in ("min_R_k", "R", "hits", "min_k_n")},
+    **{("denominator", x): f"divided by {x}" for x in ("R", "hits")},
+    **{("denominator", f"min_{a}_{b}"): f"divided by min({a}, {b})" for a, b in ("Rk", "kn")},
     ("discount", "jk"): "no discount at ranks 1 and 2",
     ("discount", "none"): "no discount",
     ("ties", "order"): "ties in input order",

@@ -71,7 +71,7 @@ class Identification(TextResult):
         The five nearest definitions of libraries and of gainwise with other values, in the same columns.
     steps : DataFrame
         With `metric`, the changes from it to the first match, one option at a time: `option`, `before`, `after` and
-        `effect`. The effects add up to the difference.
+        `effect`. The effects add up to the difference. Of several numbers, the one with the same cutoff is explained.
     accidental : float
         The number of matches that an unrelated number would have on average.
     lines : int
@@ -278,6 +278,11 @@ class _Search:
         nearest: list[Match] = [(definition,) for definition in distinct.values()]
         return nearest[:MAX_NEAREST]
 
+    def pick_alike(self, match: Match) -> Definition:
+        """Return the definition that is most similar to your own metric: of its class, with its cutoff."""
+        own = self.own
+        return max(match, key=lambda x: own is not None and (type(x.metric) is type(own), x.metric.k == own.k))
+
     def list_steps(self, definition: Definition) -> list[Step]:
         """Return the steps from your own metric to a definition."""
         if self.own is None:
@@ -298,7 +303,7 @@ def _summarize(search: _Search, matches: list[Match]) -> Identification:
     for match in matches:
         lines.setdefault(tuple(round(definition.value, 10) for definition in match), []).append(match)
     shown, nearest = list(lines.values())[:MAX_LINES], [[match] for match in search.list_nearest(matches)]
-    steps = [step for line in (shown or nearest)[:1] for step in search.list_steps(line[0][0])]
+    steps = [step for line in (shown or nearest)[:1] for step in search.list_steps(search.pick_alike(line[0]))]
     return Identification(
         _build_table(shown, search.numbers[0].value),
         _build_table(nearest, search.numbers[0].value),
@@ -376,6 +381,7 @@ def _write(
     if search.own is not None:
         changes = [f"{step} ({format_number(step.effect, plus=True)})" for step in steps if step.effect]
         goal = "" if lines or not nearest else f" to {_name_line(nearest[0])}"
+        goal = f" to {search.pick_alike(lines[0][0]).name}" if lines and len(search.numbers) > 1 else goal
         value = format_number(search.samples[0].evaluate_one(search.own))
         yield f"yours: {search.own} is {value}{f'. Changes{goal}: ' if changes else ''}{'; '.join(changes)}."
     for line in nearest[:1] if lines else nearest:

@@ -438,10 +438,10 @@ def match_columns(names: Sequence[str], wanted: Sequence[str], has_underscores: 
         places.setdefault(simplify(name), []).append(place)
     missing = [name for name in wanted if simplify(name) not in places]
     if missing:
-        hint = nearest(missing[0], list(names))
+        hint, are = nearest(missing[0], list(names)), agree(len(missing), "are")
         raise ValueError(
-            f"features must have the columns of its training, but {join_names(printables(missing), most=5)} "
-            f"{agree(len(missing), 'are')} missing{hint}."
+            "features must have the columns that the model was trained on, but "
+            f"{join_names(printables(missing), most=5)} {are} missing{hint}."
         )
     for name in wanted:
         if len(places[simplify(name)]) > 1:

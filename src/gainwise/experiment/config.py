@@ -74,7 +74,7 @@ def _format_mistake(model: type[BaseModel], mistake: Any) -> str:
         message = str(mistake["ctx"]["error"])
         return message if not place or message.startswith(place) else f"{place}: {message}"
     if mistake["type"] == "missing":
-        return f"{place} is required. Add it."
+        return f"{place} is missing. Add it."
     if mistake["type"] == "extra_forbidden":
         *tables, key = mistake["loc"]
         for table in tables:

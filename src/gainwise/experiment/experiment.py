@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import tempfile
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -42,7 +43,7 @@ from .plan import (
 )
 from .progress import Progress
 from .result import ExperimentResult, RepeatedTrainings, Selection
-from .storage import EXPERIMENT, SELECTION, DamagedError, Storage, Training
+from .storage import EXPERIMENT, SELECTION, UNTRAINED, DamagedError, Storage, Training
 from .trainers import get_trainer, get_versions
 
 
@@ -171,6 +172,8 @@ class Experiment:
         config = parse_config(ExperimentConfig, arguments)
         if directory is not None:
             validate_importable(config.metrics, "later runs in the directory")
+            if Path(directory).is_file():
+                raise NotADirectoryError(f"directory must be a directory, got the file {os.fspath(directory)!r}.")
         defaults = config.model_dump(include={"num_boost_round", "early_stopping_rounds", "seed", "threads"})
         resolved = tuple(
             replace(candidate, **{name: value for name, value in defaults.items() if getattr(candidate, name) is None})
@@ -511,6 +514,8 @@ def create_result(
             reasons = [damage.get(unit.slug) or storage.describe_unfinished(unit) for unit in missing]
             pairs = zip(missing, reasons, strict=True)
             failures[name] = "\n".join(f"{unit}: {reason.strip()}" for unit, reason in pairs)
+            if len(missing) > 1 and set(reasons) == {UNTRAINED}:
+                failures[name] = f"{UNTRAINED}, {len(missing)} of {len(units)} trainings"
         elif name in finalists:
             compared, folds = [trainings[unit.slug] for unit in units], len(plan.folds)
             candidates[name] = [compared[place : place + folds] for place in range(0, len(compared), folds)]

@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 
 from .._common.arrays import find_best
 from .._common.lazy import pandas as pd
-from .._common.text import natural_order, printable
+from .._common.text import agree, join_names, natural_order, printable
 from .._common.typing import Floats
 from .._common.validation import validate_integer
 from ..data import RankingData
@@ -119,7 +119,8 @@ def divide(
         return rotate(folds, groups)
     if train is None or valid is None or test is None:
         missing = [name for name, part in (("train", train), ("valid", valid), ("test", test)) if part is None]
-        raise ValueError(f"{' and '.join(missing)} missing. Pass train, valid and test, or folds.")
+        are = agree(len(missing), "are")
+        raise ValueError(f"{join_names(missing)} {are} missing. Pass train, valid and test, or folds.")
     parts = _prepare_parts({"train": train, "valid": valid, "test": test}, groups)
     return parts, (Fold(name="", train=("train",), valid="valid", test="test"),)
 

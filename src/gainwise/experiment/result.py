@@ -423,8 +423,9 @@ class ExperimentResult:
         baseline = "" if repeats.baseline is None else f", and the baseline {repeats.baseline}"
         verb = "was" if len(rejected) == 1 else "were"
         once = f". {join_names(rejected, MAX_NAMES)} {verb} trained once" if rejected else ""
+        best = "best" if repeats.keep == 1 else f"best {repeats.keep}"
         return (
-            f"The compared finalists are the best {repeats.keep} on valid by {' or '.join(self.plan.primary_metrics)}"
+            f"The compared finalists are the {best} on the validation set by {' or '.join(self.plan.primary_metrics)}"
             f"{baseline}, trained {repeats.number} times anew. The training that chose them is not counted{once}"
         )
 
@@ -746,7 +747,8 @@ class ExperimentResult:
             fix = f"Pass fold={folds[0]!r}, or train one model on all data with refit(data)."
             raise ValueError(f"{name!r} has one model per fold ({len(folds)} folds). {fix}")
         if fold is not None and fold not in folds:
-            raise ValueError(f"fold must be one of {', '.join(filter(None, folds)) or 'no folds'}, got {fold!r}")
+            names = f"one of {', '.join(folds)}" if len(folds) > 1 else "None without folds"
+            raise ValueError(f"fold must be {names}, got {fold!r}")
         repeats = self.trainings[name]
         if repeat is None:
             repeat = 1 if len(repeats) == 1 else 1 + self._select(self.repeat_values.loc[[name]])

@@ -84,6 +84,8 @@ CONVENTIONS: Mapping[str, Convention] = {
             "ndcg_linear@{k}": "ndcg@{k}, ndcg_exp_gain=False",
             "map@{k}": "map@{k}",
             "precision@{k}": "pre@{k}",
+            "ndcg_exp(empty=0)@{k}": "ndcg@{k}-",
+            "map(empty=0)@{k}": "map@{k}-",
         },
     ),
     "catboost": Convention(

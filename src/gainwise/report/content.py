@@ -261,6 +261,15 @@ def choose_pair(comparison: Comparison) -> ExplainedPair | None:
     return ExplainedPair(winner, rival, f"the winner under both metrics and {role}")
 
 
+def name_training(fold: str) -> str:
+    """Return a fold, or the fold and the repeat of an experiment, in words.
+
+    >>> name_training("3"), name_training("fold 3"), name_training("repeat 2")
+    ('fold 3', 'fold 3', 'repeat 2')
+    """
+    return fold if fold.startswith(("fold ", "repeat ")) else f"fold {fold}"
+
+
 def best_rounds(curves: pd.DataFrame, metrics: Sequence[str], lower_is_better: Container[str] = ()) -> pd.DataFrame:
     """Find the best rounds of curves under two metrics.
 

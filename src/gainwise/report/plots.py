@@ -44,7 +44,7 @@ from .._common.validation import validate_choice, validate_integer
 from ..comparison.gain_path import select_labelled_bases
 from ..comparison.metric_labels import assign_styles, label_metrics
 from .chart import STAR
-from .content import best_rounds, choose_pair, select_curve
+from .content import best_rounds, choose_pair, name_training, select_curve
 
 if TYPE_CHECKING:
     from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
@@ -877,7 +877,7 @@ def plot_curves(
 def _describe_rounds(rows: Sequence[Mapping[Any, Any]], metrics: Sequence[str]) -> str:
     differing = sum(row[f"round {metrics[0]}"] != row[f"round {metrics[1]}"] for row in rows)
     if len(rows) > 1:
-        return f"the best rounds differ in {differing} of {len(rows)} folds"
+        return f"the best rounds differ in {differing} of {len(rows)} trainings"
     rounds, losses = ([rows[0][f"{column} {metric}"] for metric in metrics] for column in ("round", "loss"))
     if not differing:
         return f"both metrics are best at round {rounds[0]}"
@@ -895,6 +895,6 @@ def _describe_fold(row: Mapping[Any, Any], metrics: Sequence[str], lower_is_bett
         loss = f"differs by {format_difference(difference)}" if np.isfinite(difference) else "has no value"
         best = f"{metric} is best at round {row[f'round {metric}']} ({format_mean(row[f'best {metric}'])})"
         parts.append(f"{best} and {loss} at the other's best round")
-    fold = f"Fold {row['fold']}: " if row["fold"] != "" else ""
+    fold = f"In {name_training(str(row['fold']))}, " if row["fold"] != "" else ""
     rounds = " and ".join(map(str, row.get("compared", [])))
     return f"{fold}{', '.join(parts)}.{f' Compared at round {rounds}.' if rounds else ''}"

@@ -27,7 +27,7 @@ from ..comparison.metric_labels import assign_styles, label_metrics
 from ..comparison.segments import NO_CONTRAST
 from ..comparison.verdict import describe_possible
 from .chart import build_verdict_chart
-from .content import MAX_RANKS
+from .content import MAX_RANKS, name_training
 from .tables import Section
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def build_rounds_section(content: Content) -> Section | None:
         text += " All other numbers are those of the compared rounds."
     note = "On the validation set. Each curve is drawn minus its own best."
     if len(set(best["fold"])) > 1:
-        note += " One line and one mark per fold."
+        note += " One line and one mark per training."
 
     options = {"candidate": largest["candidate"], "lower_is_better": comparison.lower_is_better, "names": names}
     return Section("when", "When to stop", text, partial(_embed, "plot_curves", curves, metrics, **options), note)
@@ -163,7 +163,7 @@ def _describe_rounds(content: Content, best: pd.DataFrame, gaps: pd.Series[Any],
     total, different = best["candidate"].nunique(), best.loc[gaps > 0, "candidate"].nunique()
     labels = list(zip("le", label_metrics(content.comparison.verdict.metrics), strict=True))
     has_folds = (best["candidate"] == largest["candidate"]).sum() > 1
-    fold = f" (fold {printable(str(largest['fold']))})".replace("(fold fold", "(fold") if has_folds else ""
+    fold = f" ({printable(name_training(str(largest['fold'])))})" if has_folds else ""
     rounds = " and ".join(styled(f"b {style}", str(largest[f"round {label.name}"])) for style, label in labels)
     name = f"{styled('n', content.names.labels[largest['candidate']])}{fold}: rounds {rounds}"
     text, same = f"The best rounds differ for {name}.", total - different

@@ -411,7 +411,7 @@ def _build_best_rounds(content: Content, best: pd.DataFrame) -> Table:
     metrics, losses = content.comparison.verdict.metrics, content.comparison.lower_is_better
     columns = name_models(content.names, list(map(str, best["candidate"])))
     if len(set(best["fold"])) > 1:
-        columns.append(Column("fold", [printable(str(fold)) for fold in best["fold"]], numeric=False))
+        columns.append(Column("training", [printable(str(fold)) for fold in best["fold"]], numeric=False))
     columns += [Column(f"best round by {metric}", list(map(str, best[f"round {metric}"]))) for metric in metrics]
     kinds = [("at the other's round", "loss")]
     if "compared" in best.columns:

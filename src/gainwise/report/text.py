@@ -245,20 +245,27 @@ class _Lanes:
         return lines
 
     def _draw_lane(self, mark: Mark, lane: int) -> Text:
-        color, margin = COLORS[lane], self.chart.margin
-        ends = {end for end in self.chart.band if end and self.axis.low <= end <= self.axis.high} if margin else ()
-        signs = {self._at(end): ("┊", "dim") for end in ends} | {self._at(0.0): ("│", "")}
+        color = COLORS[lane]
+        signs = dict.fromkeys(self._ends, ("┊", "dim")) | {self._at(0.0): ("│", "")}
         bar = range(self._at(mark.lower), self._at(mark.upper) + 1) if mark.bounded else range(0)
         signs |= dict.fromkeys(bar, ("━", color))
         signs |= {self._at(repeat): ("╵", color) for repeat in mark.repeats}
         signs[self._at(mark.value)] = (SIGNS[lane][not mark.possible], color)
         return Text.assemble(*(signs.get(place, " ") for place in range(self.lane)))
 
+    @property
+    def _ends(self) -> list[int]:
+        """The places of the ends of the margin."""
+        band = self.chart.band if self.chart.margin else ()
+        return [self._at(end) for end in band if end and self.axis.low <= end <= self.axis.high]
+
     def foot(self) -> Text:
         """Return the axis below the lanes."""
         reference, start = self.chart.reference, self.name + 2
         first = max(0, min(self._at(0.0) - len(reference) // 2, self.lane - len(reference)))
         signs = f"{'':{first}}{reference}".ljust(self.lane)
+        for end in self._ends:  # Bars may cover them in all lanes.
+            signs = signs[:end] + signs[end].replace(" ", "┊") + signs[end + 1 :]
         for value, text in self.axis.ticks(max(2, self.lane // 12)):
             place = self._at(value) - len(text) // 2
             end = place + len(text)

@@ -136,6 +136,10 @@ class GroupedLGBMRanker(lgb.LGBMRanker):
         for one validation set. Otherwise, an array with as many rows as X is split like X.
         """
         _validate_categories(X, options.get("categorical_feature"))
+        for name, ids in (("group", "qid"), ("eval_group", "eval_qid")):
+            if options.pop(name, None) is not None:
+                fix = "Pass the query of each row, such as np.repeat(np.arange(len(group)), group)."
+                raise TypeError(f"{name} must be replaced by {ids}. {fix}")
         train = _group("", X, y, qid, sample_weight, init_score)
         sets = _group_validation(eval_set, eval_X, eval_y, eval_qid, eval_sample_weight, eval_init_score, eval_columns)
         for number, held_out in enumerate(sets):  # LightGBM reads missing columns as missing values.
