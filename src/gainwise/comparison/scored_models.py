@@ -281,27 +281,27 @@ class _Shifts(NamedTuple):
     evaluator: Evaluator
     chance: Floats
 
-    def measure(
+    def evaluate(
         self, scores: Floats, *, break_ties: bool = False
-    ) -> dict[tuple[int, int], tuple[float, float, Floats, int]]:
-        """Compare the scores with the shifted scores by shift and part: 0 for all queries, and 1 for the second half.
+    ) -> dict[tuple[int, int], tuple[Floats, Floats, Floats, int]]:
+        """Evaluate the scores and the shifted scores by shift and part: 0 for all queries, and 1 for the second half.
 
-        Each part is the second half of the one before, if enough of its queries have a value. Return the standard
-        errors of the shifted scores above the scores and above random order, the means of the three, and the first
-        query. With `break_ties`, the shifted scores break the ties of the scores.
+        Each part is the second half of the one before, if enough of its queries have a value. Return the values of the
+        scores, of the shifted scores and of the latter in random order, and the first query. With `break_ties`, the
+        shifted scores break the ties of the scores.
         """
         columns = []
         for rows, source in self.rows:
             columns += [_break_ties(scores[rows], scores[source]) if break_ties else scores[rows], scores[source]]
         pairs = self.evaluator(np.concatenate(columns)).per_query[:, 0].reshape(len(DIRECTIONS), 2, -1)
         results = {}
-        for shift, (own, moved), chance in zip(DIRECTIONS, pairs, self.chance, strict=True):
-            counted, part = np.flatnonzero(~np.isnan(own)), 0
-            while len(counted) >= MIN_QUERIES:
-                values = np.stack([own, moved, chance])[:, counted]
-                above_own, above_chance = _compute_ratio(values[1] - values[0]), _compute_ratio(values[1] - values[2])
-                results[shift, part] = above_own, above_chance, values.mean(axis=1), int(self.queries[counted[0]])
-                counted, part = counted[len(counted) // 2 :], part + 1
+        for shift, pair, chance in zip(DIRECTIONS, pairs, self.chance, strict=True):
+            counted = np.flatnonzero(~np.isnan(pair[0]))
+            own, moved, random = pair[0, counted], pair[1, counted], chance[counted]
+            start, part = 0, 0
+            while len(counted) - start >= MIN_QUERIES:
+                results[shift, part] = own[start:], moved[start:], random[start:], int(self.queries[counted[start]])
+                start, part = start + (len(counted) - start) // 2, part + 1
         return results
 
 
@@ -342,20 +342,22 @@ def validate_alignment(scores: Mapping[str, Floats], judgments: Judgments) -> No
     for name, column in scores.items():
         if np.isnan(column).any():
             continue  # The evaluation raises an error with the name of the model and the row.
-        if sample and all(above_own <= 0 for above_own, *_ in sample.measure(column).values()):
+        if sample and all((moved - own).sum() <= 0 for own, moved, *_ in sample.evaluate(column).values()):
             continue
         tested = tested or _build_shifts(judgments, MAX_QUERIES)
-        for (shift, part), (above_own, above_chance, means, first) in tested.measure(column).items():
-            if min(above_own, above_chance) <= MIN_ERRORS:
+        for (shift, part), (own, moved, chance, first) in tested.evaluate(column).items():
+            if min(_compute_ratio(moved - own), _compute_ratio(moved - chance)) <= MIN_ERRORS:
                 continue
-            own, moved, chance = means
-            above_unequal, *_ = tested.measure(column, break_ties=True)[shift, part]
-            *_, (negated, *_), _ = tested.measure(-column)[shift, part]
-            if negated < moved and above_unequal > TIE_ERRORS and moved - own > MIN_SHARE * (moved - chance):
+            unequal = tested.evaluate(column, break_ties=True)[shift, part][0]
+            negated = tested.evaluate(-column)[shift, part][0]
+            gain, distance = (moved - own).mean(), (moved - chance).mean()
+            is_shifted = negated.mean() < moved.mean() and gain > MIN_SHARE * distance
+            if is_shifted and _compute_ratio(moved - unequal) > TIE_ERRORS:
                 place = f" from query {judgments.query_ids[first]!s} on" if part else ""
+                means = f"{format_mean(moved.mean())} instead of {format_mean(own.mean())}"
                 raise ValueError(
                     f"scores of model {name!r} must belong to the rows of the labels, but one row further "
-                    f"{DIRECTIONS[shift]}, their NDCG{place} is {format_mean(moved)} instead of {format_mean(own)}. "
+                    f"{DIRECTIONS[shift]}, their NDCG{place} is {means}. "
                     "Align them, or pass allow_misaligned=True (--allow-misaligned) to compare them unchanged."
                 )
 
