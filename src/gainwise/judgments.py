@@ -634,8 +634,8 @@ def _group_rows(documents: int, group: Any, qid: Any) -> tuple[Integers, np.ndar
     if sizes.sum() != documents:
         hint = " (did you mean qid=?)" if len(sizes) == documents else ""
         raise ValueError(
-            f"group must sum to the number of labels, {documents}, got {sizes.sum()} documents in {len(sizes)} "
-            f"queries{hint}."
+            f"group must sum to the number of labels, {documents}, got {pluralize(int(sizes.sum()), 'document')} in "
+            f"{pluralize(len(sizes), 'query')}{hint}."
         )
     return sizes, np.arange(len(sizes)), None
 

@@ -128,6 +128,13 @@ def test_every_contradictory_row_is_counted(labels, queries, rows):
     assert all(finding.text.startswith(f"{len(rows)} of 4 rows have the features of another row") for finding in found)
 
 
+def test_columns_that_are_not_checked_are_listed():
+    frame = pd.DataFrame({"query": [1, 1], "label": [0, 1], "a": [0.5, 1.5], "b": [1.0, "1,000"], "c": ["x", "y"]})
+    (sentence,) = gw.check({"train": frame}).not_checked
+    assert sentence.startswith("b and c of train, because")
+    assert gw.check(frame.drop(columns=["b", "c"]).assign(d=pd.Categorical(["x", "y"]))).not_checked == ()
+
+
 def test_verbs_agree_with_the_number_of_their_subject():
     rows = DATA.qid == 0
     one = gw.RankingData(DATA.features[rows], np.zeros(rows.sum()), group=[rows.sum()])

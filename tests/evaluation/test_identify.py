@@ -355,6 +355,14 @@ def test_names_and_options_around_a_number(text, name, k):
     assert (number.value, number.name, number.k) == (0.5, name, k)
 
 
+@pytest.mark.parametrize("text", ["judged@5: 1.0", "ndcg_power(gain_base=3)@5: 0.5"])
+def test_a_metric_that_is_not_searched(text):
+    result = gw.identify(text, *make_data("ties", 1))
+    assert "The search has no definition of this name with a value on these data." in result.text
+    assert "between" not in result.text
+    assert len(result.matches) == len(result.nearest) == 0
+
+
 @pytest.mark.parametrize("metric", ["ndcg_linear(ties=worst,empty=1)@3", "rbp(ties=best,p=0.5)@3"])
 def test_a_value_under_its_own_name(metric):
     judgments, scores = make_data("ties", 1)

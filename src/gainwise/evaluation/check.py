@@ -207,6 +207,9 @@ def check(
         findings += [*_check_queries(part), *_check_features(part)]
         if part.features is None or part.zero_is_missing:
             not_checked.append(f"Features of {part.name}, because its {part.kind} does not contain them as passed.")
+        if part.unread:
+            names = join_names(part.unread, most=5)
+            not_checked.append(f"{names} of {part.name}, because only numeric and categorical columns are features.")
     readable = [part for part in parts if not part.error]
     by_query = clusters if isinstance(clusters, Mapping) else None
     for first, second in itertools.combinations(readable, 2):

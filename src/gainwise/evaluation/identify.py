@@ -367,8 +367,10 @@ def _write(
         yield f"The search ignored {join_names(list(unknown))}, because no known metric has such a name."
     if not lines:
         yield f"None of the searched definitions gives {search.title} on these data."
-        low, high = min(search.values[0], default=0.0), max(search.values[0], default=0.0)
-        if not low <= target <= high:
+        low, high = min(search.values[0], default=np.nan), max(search.values[0], default=np.nan)
+        if not search.values[0]:
+            yield "The search has no definition of this name with a value on these data."
+        elif not low <= target <= high:
             yield f"All values of the search are between {format_number(low)} and {format_number(high)}."
     elif lines[0][0][0].sample.check:
         yield f"None of the definitions gives {search.title} on these data. {lines[0][0][0].sample.sentence}"

@@ -54,6 +54,8 @@ class Part:
         Ids of the documents by row.
     clusters : ndarray or None
         Clusters of the rows.
+    unread : tuple of str
+        Further columns of a frame that are neither numeric nor categorical.
     has_document_weights : bool
         Whether weights are per document.
     error : str
@@ -69,6 +71,7 @@ class Part:
     names: tuple[str, ...] | None = None
     documents: np.ndarray[Any, Any] | None = None
     clusters: np.ndarray[Any, Any] | None = None
+    unread: tuple[str, ...] = ()
     has_document_weights: bool = False
     zero_is_missing: bool = False
     error: str = ""
@@ -167,7 +170,8 @@ def _read_frame(name: str, frame: Any, columns: Mapping[str, Any]) -> Part:
         )  # fmt: skip
         part = _read_judgments(name, judgments)
     clusters = by_role["clusters"].to_numpy() if "clusters" in by_role else None
-    return replace(part, kind="DataFrame", clusters=clusters)
+    unread = tuple(str(column) for column in others if column not in numeric)
+    return replace(part, kind="DataFrame", clusters=clusters, unread=unread)
 
 
 def _read_dataset(name: str, dataset: Any) -> Part:
