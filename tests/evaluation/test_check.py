@@ -147,7 +147,7 @@ def test_verbs_agree_with_the_number_of_their_subject():
 
 
 def test_every_code_is_tested():
-    assert {code for code, *_ in PLANTED} | {"groups", "leak", "same ids", "clusters"} == set(CODES)
+    assert {code for code, *_ in PLANTED} | {"groups", "leak", "same ids", "column order", "clusters"} == set(CODES)
 
 
 def test_clean_data_have_no_warning():
@@ -221,6 +221,36 @@ class TestParts:
         codes = [found.code for found in gw.check(dict(zip("ab", frames, strict=True)), clusters="user").findings]
         assert "clusters" in codes
         assert "same ids" not in codes  # 0, 1, 2, … only number the queries
+
+
+class TestColumnOrder:
+    FRAME = pd.DataFrame(DATA.features[:, :3], columns=["a", "b", "c"])
+    OTHER = FRAME[["c", "a", "b"]]
+
+    def make(self, features, reference=None):
+        return lgb.Dataset(features, DATA.labels, group=DATA.group, reference=reference, free_raw_data=False)
+
+    def evaluate(self, features):
+        """Return the NDCG that LightGBM prints for these features."""
+        train, printed = self.make(self.FRAME), {}
+        valid = self.make(features, train)
+        params = {"objective": "lambdarank", "metric": "ndcg", "eval_at": [10], "verbose": -1, "num_threads": 1}
+        lgb.train(params, train, 3, valid_sets=[valid], callbacks=[lgb.record_evaluation(printed)])
+        return printed["valid_0"]["ndcg@10"][-1]
+
+    def test_lightgbm_ignores_the_names(self):
+        assert self.evaluate(self.OTHER) == self.evaluate(self.OTHER.to_numpy()) != self.evaluate(self.FRAME)
+
+    def test_is_a_finding_if_lightgbm_may_ignore_it(self):
+        frames = [frame.assign(query=DATA.qid, label=DATA.labels) for frame in (self.FRAME, self.OTHER)]
+        frames[1] = frames[1][DATA.qid > 20]
+        for library, severity in ((None, "warning"), ("lightgbm", "warning"), ("xgboost", None), ("catboost", None)):
+            found = codes_of(dict(zip("ab", frames, strict=True)), library=library)
+            assert found.get("column order") == severity
+            assert "column order" not in codes_of({"a": frames[0], "b": frames[0][["label", "query", *"abc"]]})
+        train = self.make(self.FRAME)
+        assert codes_of({"a": train, "b": self.make(self.OTHER, train)})["column order"] == "error"
+        assert "column order" not in codes_of({"a": train, "b": self.make(self.OTHER.to_numpy(), train)})
 
 
 def test_results_have_text_frame_and_json():

@@ -46,10 +46,10 @@ MAX_ROWS = 100
 """Rows of a finding, the first ones."""
 
 CODES = (
-    "groups", "leak", "same ids", "clusters", "duplicate documents", "contradictory rows", "scattered rows", "gains",
-    "large labels", "fractional labels", "negative labels", "long queries", "sorted labels", "chance",
-    "uninformative queries", "label in features", "constant features", "duplicate features", "query features",
-    "missing values", "infinite values", "few queries", "document weights",
+    "groups", "leak", "same ids", "column order", "clusters", "duplicate documents", "contradictory rows",
+    "scattered rows", "gains", "large labels", "fractional labels", "negative labels", "long queries", "sorted labels",
+    "chance", "uninformative queries", "label in features", "constant features", "duplicate features",
+    "query features", "missing values", "infinite values", "few queries", "document weights",
 )  # fmt: skip
 """The codes of all findings."""
 
@@ -217,6 +217,8 @@ def check(
             reason = "because it requires the same features in both, or ids of queries and documents"
             not_checked.append(f"Leaks between {first.name} and {second.name}, {reason}.")
     findings += [*_compare_parts(readable), *_compare_clusters(readable, by_query)]
+    if used in (None, "lightgbm"):  # The others raise an error.
+        findings += _compare_columns(readable)
     findings += _find_contradictory_rows(readable)
     findings = [found for found in findings if found.code not in ignored]
     findings.sort(key=lambda found: SEVERITIES.index(found.severity))
@@ -473,6 +475,19 @@ def _compare_parts(parts: list[Part]) -> Iterator[Finding]:
             severity, fix = cases[code]
             rows = np.flatnonzero(np.isin(second.queries, places))
             yield _report(code, severity, second, f"{text} {fix.format(second.name)}", rows)
+
+
+def _compare_columns(parts: list[Part]) -> Iterator[Finding]:
+    """Yield the parts whose features are those of the first part in another order."""
+    named = [(part, part.names) for part in parts if part.names]
+    for part, names in named[1:]:
+        first, expected = named[0]
+        if names != expected and sorted(names) == sorted(expected):
+            text = (
+                f"the features have another order than in {first.name}, but LightGBM matches those of datasets by "
+                f"position. Select them in the order of {first.name}."
+            )
+            yield _report("column order", "error" if part.kind == "Dataset" else "warning", part, text)
 
 
 def _compare_clusters(parts: list[Part], by_query: Mapping[Any, Any] | None) -> Iterable[Finding]:
