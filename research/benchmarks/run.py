@@ -36,7 +36,7 @@ TITLES = {
 }
 """Title by script."""
 
-SINGLE_IMPLEMENTATION = ("other_packages", "sizes", "ranking", "memory", "report")
+SINGLE_IMPLEMENTATION = ("other_packages", "sizes", "ranking", "memory", "report", "models")
 """Scripts that use one implementation. If that is the compiled core, they also run without it."""
 
 INTRODUCTION = """# Benchmarks
