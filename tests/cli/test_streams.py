@@ -5,12 +5,14 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 from tests.cli.shell import json_of, output_of
 
 from gainwise.cli.app import _write_error
+from gainwise.cli.inputs import open_input
 
 pytestmark = pytest.mark.slow
 
@@ -37,6 +39,31 @@ def test_dash_reads_standard_input(files, call):
     before, name, after = call.replace("}", "{").split("{")
     with open(name, "rb") as file:
         assert json_of(f"{before}-{after}", stdin=file.read()) == json_of(f"{before}{name}{after}")
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize(
+    "call",
+    ["compare --data data.txt old.npy worse={worse.csv}", "compare --table {two.csv}", "score {first.txt} qrels.txt"],
+)
+@pytest.mark.parametrize("suffix", ["", ".csv"])
+def test_a_pipe_is_read_as_a_file(files, tmp_path, call, suffix):
+    before, name, after = call.replace("}", "{").split("{")
+    pipe = tmp_path / f"pipe{suffix}"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_bytes(Path(name).read_bytes()), daemon=True)
+    writer.start()
+    assert json_of(f"{before}{pipe}{after}") == json_of(f"{before}{name}{after}")
+    writer.join()
+
+
+@pytest.mark.parametrize("closed", [None, io.StringIO()])
+def test_a_closed_standard_input_is_an_error_of_one_line(monkeypatch, closed):
+    if closed is not None:
+        closed.close()
+    monkeypatch.setattr(sys, "stdin", closed)
+    with pytest.raises(ValueError, match="Standard input"):
+        open_input("-")
 
 
 def test_a_model_from_standard_input_has_a_name(files):

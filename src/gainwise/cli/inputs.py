@@ -49,21 +49,27 @@ class MissingFileError(ValueError):
 
 
 def open_input(path: str | Path) -> Path:
-    """Return the path of an existing file, or for `-` the path of a temporary copy of standard input, which is text.
+    """Return the path of an existing file, or of a temporary copy of a pipe, or for `-` of standard input.
 
-    Standard input is copied because readers read a file twice.
+    Pipes are copied because readers read a file twice. Standard input, and a pipe whose name has no suffix, are text.
     """
-    if str(path) != "-":
-        if not Path(path).exists() or Path(path).is_dir():
-            raise MissingFileError(f"no file {str(path)!r}.")
-        return Path(path)
-    if sys.stdin.closed:
-        raise ValueError("Standard input (-) can be read only once. Pass a file for one of the options.")
-    with sys.stdin.buffer as stream:
+    path = Path(path)
+    if str(path) == "-":
+        if sys.stdin is None or sys.stdin.closed:
+            raise ValueError("Standard input (-) is closed, or was read before. Pass a file for one of the options.")
+        name, source = "stdin", sys.stdin.buffer
+    elif path.is_file():
+        return path
+    elif path.is_dir() or not path.exists():
+        raise MissingFileError(f"no file {str(path)!r}.")
+    else:
+        name, source = path.name, path.open("rb")
+    with source as stream:
         content = stream.read()
     folder = TemporaryDirectory(prefix="gainwise-")
     atexit.register(folder.cleanup)
-    copy = Path(folder.name, "stdin.tsv" if b"\t" in content.partition(b"\n")[0] else "stdin.csv")
+    suffix = ".tsv" if b"\t" in content.partition(b"\n")[0] else ".csv"
+    copy = Path(folder.name, name if path.suffix else f"{name}{suffix}")
     copy.write_bytes(content)
     return copy
 
