@@ -139,6 +139,8 @@ NO_EFFECT = [
     no_effect(f"{VARIANCE} --features 0", "--features", "with --query-sd"),
     no_effect("explain --labels 1,0 --query x", "--query", "with --labels"),
     no_effect("identify 0.5 --table two.csv old.npy", "MODELS", "with --table"),
+    no_effect("check data.txt --clusters user", "--clusters", "if no file is a table"),
+    no_effect("check two.csv --features 0", "--features", "if all files are tables"),
     no_effect("run wrong.toml --json --open", "--open", "with --json"),
 ]
 

@@ -111,7 +111,7 @@ def test_written_values_can_be_read(tmp_path, name):
     assert content["queries"] == 4
     from gainwise.data.tables import read_table
 
-    table = read_table(tmp_path / name, text="query")
+    table = read_table(tmp_path / name, ["query"])
     assert set(table["query"]) == {"-1", "'@q", "'+a", "7"}
     assert set(table["model"]) == {"'=1+1", "B"}
 

@@ -286,7 +286,7 @@ def read_judgments(options: InputOptions) -> Judgments | Path:
         return read_data(options.data, options.features).judgments()
     if options.table is None:
         return _read_labels(options.labels, options.group)
-    table = read_table(options.table, text=options.query)
+    table = read_table(options.table, [options.query])
     labels = get_column(table, options.label, options.table, "label")
     return Judgments(labels, qid=get_column(table, options.query, options.table, "query"))
 
@@ -427,7 +427,7 @@ def load_table(
     from ..data.tables import read_table
 
     path, label, query = options.table or Path(), options.label, options.query
-    table = read_table(path, text=query)
+    table = read_table(path, [query, options.clusters, *(options.segments or [])])
     # A column with a comma in its name takes precedence.
     scores = [name for text in options.scores or [] for name in ([text] if text in table else text.split(","))]
     if options.scores is None:

@@ -101,7 +101,7 @@ def explain(
         values: Any = parse_numbers("--labels", str(labels))
         scores: Any = range(len(values), 0, -1)
     else:
-        table = read_table(file, text=query)
+        table = read_table(file, [query])
         qid = None if query is None else get_column(table, query, file).to_numpy()
         values = get_column(table, label, file).to_numpy()
         scores = get_column(table, score, file).to_numpy()

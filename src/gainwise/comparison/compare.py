@@ -425,8 +425,9 @@ def compare_table(
     >>> gw.compare_table(frame, scores=["old", "new"]).winners["ndcg_exp@10"]
     'new'
     """
+    names = [segments] if isinstance(segments, str) else segments or ()
     if isinstance(frame, str | os.PathLike):
-        source, table = os.fspath(frame), read_table(Path(frame), text=query)
+        source, table = os.fspath(frame), read_table(Path(frame), [query, document, clusters, *names])
     else:
         source, table = "frame", as_pandas(frame, "frame")
     if isinstance(scores, str):
@@ -438,5 +439,4 @@ def compare_table(
         allow_incomplete=allow_incomplete,
         allow_misaligned=allow_misaligned,
     )
-    names = [segments] if isinstance(segments, str) else segments or ()
     return compare_scores(models, metrics, **read_query_columns(table, names, clusters, source), **options)

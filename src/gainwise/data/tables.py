@@ -8,7 +8,7 @@ import itertools
 import os
 import re
 import warnings
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -197,18 +197,19 @@ def _iter_rows(path: StrPath, separator: str | None) -> Iterator[tuple[int, list
         yield number, [cell.strip() for cell in cells]
 
 
-def read_table(path: Path, text: str | None = None) -> pd.DataFrame:
+def read_table(path: Path, texts: Collection[str | None] = ()) -> pd.DataFrame:
     """Read a CSV, TSV or Parquet file, CSV and TSV also compressed with gzip.
 
-    The column `text` contains ids. In CSV and TSV, they are read as written, such as "01" and "NA", without blanks
-    around them, and as None if a cell is empty.
+    The columns `texts` contain ids or names. In CSV and TSV, they are read as written, such as "01" and "NA", without
+    blanks around them, and as None if a cell is empty.
     """
-    if path.suffix == ".parquet":
+    suffix = file_suffix(path)
+    if suffix == ".parquet":
         return read_parquet(path)
     import pandas as pd
 
     content = io.BytesIO(b"".join(chunk.text for chunk in read_chunks(path, cells=True)))
-    separator = "\t" if ".tsv" in path.suffixes else ","
+    separator = "\t" if suffix == ".tsv" else ","
     try:
         with warnings.catch_warnings():
             # pandas only warns of rows that have more columns than the header.
@@ -222,10 +223,10 @@ def read_table(path: Path, text: str | None = None) -> pd.DataFrame:
                 index_col=False,
                 low_memory=False,
                 # pandas would read the id "NA" as a missing value.
-                converters={} if text is None else {text: lambda cell: f"={cell.strip()}"},
+                converters=dict.fromkeys(texts, lambda cell: f"={cell.strip()}"),
                 **exact_floats(pd.__version__),
             )
-            if text in table:
+            for text in table.columns.intersection(list(texts)):
                 table[text] = [cell[1:] or None for cell in table[text]]
             return table
     except pd.errors.EmptyDataError:
