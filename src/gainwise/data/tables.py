@@ -210,6 +210,8 @@ def read_table(path: Path, texts: Collection[str | None] = ()) -> pd.DataFrame:
 
     content = io.BytesIO(b"".join(chunk.text for chunk in read_chunks(path, cells=True)))
     separator = "\t" if suffix == ".tsv" else ","
+    # pandas would read the id "NA" as a missing value.
+    converters: dict[Any, Any] = dict.fromkeys(texts, lambda cell: f"={cell.strip()}")
     try:
         with warnings.catch_warnings():
             # pandas only warns of rows that have more columns than the header.
@@ -222,11 +224,10 @@ def read_table(path: Path, texts: Collection[str | None] = ()) -> pd.DataFrame:
                 sep=separator,
                 index_col=False,
                 low_memory=False,
-                # pandas would read the id "NA" as a missing value.
-                converters=dict.fromkeys(texts, lambda cell: f"={cell.strip()}"),
+                converters=converters,
                 **exact_floats(pd.__version__),
             )
-            for text in table.columns.intersection(list(texts)):
+            for text in converters.keys() & set(table):
                 table[text] = [cell[1:] or None for cell in table[text]]
             return table
     except pd.errors.EmptyDataError:
