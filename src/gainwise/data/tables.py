@@ -211,7 +211,7 @@ def read_table(path: Path, texts: Collection[str | None] = ()) -> pd.DataFrame:
     content = io.BytesIO(b"".join(chunk.text for chunk in read_chunks(path, cells=True)))
     separator = "\t" if suffix == ".tsv" else ","
     # pandas would read the id "NA" as a missing value.
-    converters: dict[Any, Any] = dict.fromkeys(texts, lambda cell: f"={cell.strip()}")
+    converters: dict[Any, Any] = {text: lambda cell: f"={cell.strip()}" for text in texts if text is not None}
     try:
         with warnings.catch_warnings():
             # pandas only warns of rows that have more columns than the header.
