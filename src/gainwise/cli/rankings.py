@@ -118,7 +118,7 @@ def explain(
     'identify "valid_0\'s ndcg@20: 0.6357" --data valid.txt model.txt',
     "identify 0.6357 --table scores.csv --scores new -m ndcg_linear@20",
     'identify "ndcg_cut_10 all 0.5123" --qrels qrels.txt run.txt',
-    without=("unjudged", "segments", "configuration", "clusters"),
+    without=("unjudged", "segments", "configuration", "clusters", "allow_incomplete", "allow_misaligned"),
 )
 def identify(
     text: Annotated[str, Argument(help="A number, or the line of a log that contains it.")],
