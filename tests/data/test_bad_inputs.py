@@ -339,7 +339,14 @@ RANKING = [
     joined("'shop'", "are strings", PART, replace(PART, categories={"shop": [1, 2]})),
     *(
         simulated(name, value)
-        for name, value in (("queries", 0), ("features", 0), ("mean_length", 0.5), ("signal", -1), ("signal", NAN))
+        for name, value in (
+            ("queries", 0),
+            ("seed", -1),
+            ("features", 0),
+            ("mean_length", 0.5),
+            ("signal", -1),
+            ("signal", NAN),
+        )
     ),
 ]
 FRAMES = [
