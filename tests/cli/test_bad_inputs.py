@@ -83,7 +83,7 @@ RECIPES = [
     BadCall(f"{RECIPE} A1.npy,A2.npy", "NAME=FILE,FILE,FILE", "the form"),
     BadCall(f"{RECIPE} A=A1.npy,A2.npy,A1.npy", "'A1.npy'", "must be distinct"),
     BadCall(f"{RECIPE} A=A1.npy,A2.npy,A3.npy A=old.npy", "'A'", "must be distinct"),
-    BadCall("gate --table all.csv --baseline old --candidate A1,A2,A3", "'A1,A2,A3'", "the form"),
+    BadCall("gate --table all.csv --baseline old --candidate A1,A2,A3", "'A1,A2,A3'", "A configuration must"),
 ]
 
 WRITES = [
@@ -117,6 +117,7 @@ DECISIONS = [
     BadCall(f"{GATE} better.npy -m my_metric", "'my_metric'", "--import"),
     BadCall(f"{GATE} better.npy -m map=0.1 --margin 0.2", "--margin 0.2", "no effect"),
     BadCall(f"{GATE} better.npy --earlier labels.npy", "'labels.npy'", "JSON file"),
+    BadCall(f"{GATE} better.npy --earlier no.json", "'--earlier'", "'no.json'", 2),
     BadCall(f"{VARIANCE} --require no-loss", "--require", "without --claim ship"),
     BadCall(PLAN, "--query-sd, or models", "exactly one of"),
     BadCall(f"{PLAN} --query-sd 0", "query", "are all 0"),
@@ -146,7 +147,7 @@ NO_EFFECT = [
 
 OTHERS = [
     BadCall("explain --labels 1,1_5", "'1,1_5'", "--labels"),
-    BadCall("sensitivity --table two.csv --repeats _seed", "'_seed'", "no repeats"),
+    BadCall("sensitivity --table two.csv --repeats _seed", "'_seed'", "old and better."),
     BadCall("sensitivity --table two.csv --repeats [", "'['", "regular expression"),
     BadCall("bound", "--qrels", "exactly one"),
     BadCall("bound --table two.csv --label nothing", "--label", "no column 'nothing'"),
@@ -159,6 +160,11 @@ OTHERS = [
     BadCall("explain", "--labels", "either a file"),
     BadCall("identify 0.5 --table two.csv", "old, better", "exactly one model"),
     BadCall("identify 0.5 --qrels qrels.txt", "none", "exactly one model"),
+    *(
+        BadCall(f"identify 0.5 --data data.txt old.npy --allow-{word}", f"--allow-{word}", "No such option", 2)
+        for word in ("incomplete", "misaligned")
+    ),
+    BadCall("demo --seed -1", "'--seed'", "greater than or", 2),
     BadCall("report .", "gainwise"),
     BadCall("run wrong.toml", "candidates[0].training_gain"),
     BadCall("run none.toml", "none.toml", code=2),

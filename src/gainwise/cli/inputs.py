@@ -195,8 +195,8 @@ def parse_recipe(text: str) -> tuple[str, list[str]]:
     name, equals, files = text.partition("=")
     repeats = files.split(",")
     if not equals or not all(repeats):
-        raise ValueError(f"--configuration must have the form NAME=FILE,FILE,FILE, got {text!r}.")
-    validate_distinct(f"Repeats of --configuration {name!r}", repeats)
+        raise ValueError(f"A configuration must have the form NAME=FILE,FILE,FILE, got {text!r}.")
+    validate_distinct(f"Repeats of configuration {name!r}", repeats)
     return decode_name(name), repeats
 
 
@@ -434,7 +434,7 @@ def load_table(
         repeats = [column for _, columns in recipes for column in columns]
         others = {label, query, options.clusters, *(options.segments or []), *(options.column or []), *repeats}
         scores = _select_scores(path, table[[name for name in table if name not in others]])
-    validate_distinct("Columns of scores and names of --configuration", [*scores, *(name for name, _ in recipes)])
+    validate_distinct("Columns of scores and names of configurations", [*scores, *(name for name, _ in recipes)])
     if not scores and not recipes:
         raise ValueError(f"{path} has no column of scores besides {label!r} and {query!r}.")
     columns = {name: name for name in scores} | dict(recipes)
