@@ -242,6 +242,7 @@ def gains(
         "allow_incomplete",
         "allow_misaligned",
     ),
+    imports=False,
 )
 def bound(
     inputs: InputOptions,
