@@ -339,7 +339,7 @@ def _read_models(
     def read(name: str, source: Source) -> Any:
         try:
             return read_model(source._replace(path=open_input(source.path)))
-        except ValueError as error:
+        except (ValueError, OSError) as error:
             if options.allow_incomplete:
                 return Unreadable(str(error))
             kind = MissingFileError if isinstance(error, MissingFileError) else ValueError
