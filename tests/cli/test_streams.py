@@ -1,5 +1,6 @@
 """Standard input instead of a file, and closed pipes."""
 
+import gzip
 import io
 import os
 import signal
@@ -8,6 +9,7 @@ import sys
 import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.cli.shell import json_of, output_of
 
@@ -39,6 +41,15 @@ def test_dash_reads_standard_input(files, call):
     before, name, after = call.replace("}", "{").split("{")
     with open(name, "rb") as file:
         assert json_of(f"{before}-{after}", stdin=file.read()) == json_of(f"{before}{name}{after}")
+
+
+@pytest.mark.parametrize("separator", [",", "\t"])
+def test_compressed_standard_input_has_the_separator_of_its_text(separator):
+    for seed in range(8):
+        rows = np.random.default_rng(seed).integers(0, 4, (40, 2)).tolist()
+        text = "\n".join(separator.join(map(str, row)) for row in [["query", "label"], *rows])
+        content = gzip.compress(text.encode(), mtime=0)
+        assert json_of("bound --table -", stdin=content) == json_of("bound --table -", stdin=text.encode())
 
 
 @pytest.mark.posix

@@ -10,6 +10,7 @@ import warnings
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
@@ -53,6 +54,8 @@ def open_input(path: str | Path) -> Path:
 
     Pipes are copied because readers read a file twice. Standard input, and a pipe whose name has no suffix, are text.
     """
+    from ..data.text import read_chunks
+
     path = Path(path)
     if str(path) == "-":
         if sys.stdin is None or sys.stdin.closed:
@@ -68,10 +71,12 @@ def open_input(path: str | Path) -> Path:
         content = stream.read()
     folder = TemporaryDirectory(prefix="gainwise-")
     atexit.register(folder.cleanup)
-    suffix = ".tsv" if b"\t" in content.partition(b"\n")[0] else ".csv"
-    copy = Path(folder.name, name if path.suffix else f"{name}{suffix}")
+    copy = Path(folder.name, name)
     copy.write_bytes(content)
-    return copy
+    if path.suffix:
+        return copy
+    has_tabs = any(b"\t" in chunk.text.partition(b"\n")[0] for chunk in islice(read_chunks(copy, cells=True), 1))
+    return copy.rename(f"{copy}{'.tsv' if has_tabs else '.csv'}")
 
 
 def decode_name(text: str) -> str:
