@@ -65,6 +65,7 @@ TABLES = [
     BadCall("compare --table empty.csv", "empty.csv", "is empty"),
     BadCall("compare --table longer_rows.csv", "longer_rows.csv", "than the header"),
     BadCall("compare --table ragged.csv", "ragged.csv", "line 4"),
+    BadCall("compare --table short_row.csv --scores A --column B", "short_row.csv, line 4", "3 columns"),
     BadCall("compare --table control.parquet --per-query v.csv", "--per-query", "control character"),
 ]
 
@@ -184,6 +185,7 @@ TEXTS = {
     "twice_A.csv": TABLE.replace("B", "A"),
     "empty.csv": "",
     "longer_rows.csv": "label,query,A\n1,x,1,2\n0,x,2,1\n",
+    "short_row.csv": "label,query,A,B\n1,x,1,2\n\n0,x,2\n1,x,3,\n",
     "ragged.csv": "label,query,A\n1,x,1\n0,x,2\n1,y,2,3,4\n",
     "two_labels.csv": "query,kind\n7,x\n7,y\n",
     "ids_alone.csv": "query\n1\n",

@@ -229,7 +229,6 @@ def read_table(path: Path, texts: Collection[str | None] = ()) -> pd.DataFrame:
             )
             for text in converters.keys() & set(table):
                 table[text] = [cell[1:] or None for cell in table[text]]
-            return table
     except pd.errors.EmptyDataError:
         raise ValueError(f"{path}: the file is empty.") from None
     except pd.errors.ParserWarning:
@@ -238,6 +237,11 @@ def read_table(path: Path, texts: Collection[str | None] = ()) -> pd.DataFrame:
         message = one_line(error).removeprefix("Error tokenizing data. C error: ")
         line = re.search(r" in line (\d+), ", message)
         raise at_line(path, int(line[1]), message) if line else ValueError(f"{path}: {message}") from None
+    if table.isna().to_numpy().any():  # pandas reads the missing cells of short rows as missing values.
+        for number, cells in csv_rows(path, separator):
+            if cells and len(cells) != table.shape[1]:
+                raise at_line(path, number, f"{len(cells)} columns, but the header has {table.shape[1]}")
+    return table
 
 
 def _validate_header(names: list[str], separator: str) -> None:
