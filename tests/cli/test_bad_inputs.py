@@ -42,6 +42,8 @@ SOURCES = [
     BadCall("score first.txt qrels.txt -m cg(column=revenue)", "'revenue'", "no columns"),
     BadCall(f"{DATA} two_columns.csv", "FILE:COLUMN", "2 columns"),
     BadCall(f"{DATA} wide_lgb.txt", "'wide_lgb'", "5 features"),
+    BadCall(f"{DATA} cut_lgb.txt", "'cut_lgb'", "a damaged model"),
+    BadCall(f"{DATA} crlf_lgb.txt", "'crlf_lgb'", "a damaged model"),
     BadCall(f"{DATA} broken.json", "broken.json", "not a model"),
     BadCall(f"{DATA} old.npy -m judged@10", "judged@10", "unjudged documents"),
     BadCall("compare --data none.txt old.npy", "none.txt", code=2),
@@ -208,6 +210,9 @@ def flawed(all_files):
     wide = np.column_stack([data.features, data.labels])
     params = {"objective": "lambdarank", "verbose": -1, "num_threads": 1}
     lgb.train(params, lgb.Dataset(wide, data.labels, group=data.group), 1).save_model(folder / "wide_lgb.txt")
+    model = (folder / "wide_lgb.txt").read_bytes()
+    (folder / "cut_lgb.txt").write_bytes(model[: model.index(b"leaf_value")])
+    (folder / "crlf_lgb.txt").write_bytes(model.replace(b"\n", b"\r\n"))
     matrix = xgb.DMatrix(wide, label=data.labels, group=data.group)
     xgb.train({"objective": "rank:ndcg", "nthread": 1}, matrix, 1).save_model(folder / "wide_xgb.json")
     os.symlink("worse.csv", folder / "link.csv")

@@ -377,7 +377,10 @@ def _read_model(source: Source, width: int | None) -> Any:
 def _load_model(path: Path) -> Any:
     """Return the booster in a file, or the path of any other file, which is then read as scores."""
     with path.open("rb") as file:
-        is_lightgbm = file.read(5) == b"tree\n"
+        is_lightgbm = file.read(5) in (b"tree\n", b"tree\r")
+        # LightGBM ends the process if a model is cut within its trees.
+        if is_lightgbm and b"\nend of trees\n" not in file.read():
+            raise ValueError(f"{path} is a damaged model of lightgbm. Copy it again, without changing its line ends.")
     if not is_lightgbm and path.suffix not in (".ubj", ".json"):
         return path
     library = import_module("lightgbm" if is_lightgbm else "xgboost")
