@@ -377,7 +377,8 @@ def compare_table(
     Parameters
     ----------
     frame : DataFrame of pandas or polars, Arrow table, or path
-        The table. Files are CSV, TSV (also compressed with gzip) or Parquet.
+        The table. Files are CSV, TSV (also compressed with gzip) or Parquet. Ids, segments and clusters in CSV and TSV
+        are text as written, so `01` and `1` differ.
     scores : sequence of str, or mapping of name to column or columns
         The columns of scores, one per model. A mapping names the models. A list of three or more columns contains the
         repeats of a training configuration.
