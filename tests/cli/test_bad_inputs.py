@@ -42,6 +42,8 @@ SOURCES = [
     BadCall("score first.txt qrels.txt -m cg(column=revenue)", "'revenue'", "no columns"),
     BadCall(f"{DATA} two_columns.csv", "FILE:COLUMN", "2 columns"),
     BadCall(f"{DATA} wide_lgb.txt", "'wide_lgb'", "5 features"),
+    BadCall(f"{DATA} cut_lgb.txt", "'cut_lgb'", "a damaged model"),
+    BadCall(f"{DATA} crlf_lgb.txt", "'crlf_lgb'", "a damaged model"),
     BadCall(f"{DATA} broken.json", "broken.json", "not a model"),
     BadCall(f"{DATA} old.npy -m judged@10", "judged@10", "unjudged documents"),
     BadCall("compare --data none.txt old.npy", "none.txt", code=2),
@@ -65,6 +67,7 @@ TABLES = [
     BadCall("compare --table empty.csv", "empty.csv", "is empty"),
     BadCall("compare --table longer_rows.csv", "longer_rows.csv", "than the header"),
     BadCall("compare --table ragged.csv", "ragged.csv", "line 4"),
+    BadCall("compare --table short_row.csv --scores A --column B", "short_row.csv, line 4", "3 columns"),
     BadCall("compare --table control.parquet --per-query v.csv", "--per-query", "control character"),
 ]
 
@@ -83,7 +86,7 @@ RECIPES = [
     BadCall(f"{RECIPE} A1.npy,A2.npy", "NAME=FILE,FILE,FILE", "the form"),
     BadCall(f"{RECIPE} A=A1.npy,A2.npy,A1.npy", "'A1.npy'", "must be distinct"),
     BadCall(f"{RECIPE} A=A1.npy,A2.npy,A3.npy A=old.npy", "'A'", "must be distinct"),
-    BadCall("gate --table all.csv --baseline old --candidate A1,A2,A3", "'A1,A2,A3'", "the form"),
+    BadCall("gate --table all.csv --baseline old --candidate A1,A2,A3", "'A1,A2,A3'", "A configuration must"),
 ]
 
 WRITES = [
@@ -117,6 +120,7 @@ DECISIONS = [
     BadCall(f"{GATE} better.npy -m my_metric", "'my_metric'", "--import"),
     BadCall(f"{GATE} better.npy -m map=0.1 --margin 0.2", "--margin 0.2", "no effect"),
     BadCall(f"{GATE} better.npy --earlier labels.npy", "'labels.npy'", "JSON file"),
+    BadCall(f"{GATE} better.npy --earlier no.json", "'--earlier'", "'no.json'", 2),
     BadCall(f"{VARIANCE} --require no-loss", "--require", "without --claim ship"),
     BadCall(PLAN, "--query-sd, or models", "exactly one of"),
     BadCall(f"{PLAN} --query-sd 0", "query", "are all 0"),
@@ -139,12 +143,14 @@ NO_EFFECT = [
     no_effect(f"{VARIANCE} --features 0", "--features", "with --query-sd"),
     no_effect("explain --labels 1,0 --query x", "--query", "with --labels"),
     no_effect("identify 0.5 --table two.csv old.npy", "MODELS", "with --table"),
+    no_effect("check data.txt --clusters user", "--clusters", "if no file is a table"),
+    no_effect("check two.csv --features 0", "--features", "if all files are tables"),
     no_effect("run wrong.toml --json --open", "--open", "with --json"),
 ]
 
 OTHERS = [
     BadCall("explain --labels 1,1_5", "'1,1_5'", "--labels"),
-    BadCall("sensitivity --table two.csv --repeats _seed", "'_seed'", "no repeats"),
+    BadCall("sensitivity --table two.csv --repeats _seed", "'_seed'", "old and better."),
     BadCall("sensitivity --table two.csv --repeats [", "'['", "regular expression"),
     BadCall("bound", "--qrels", "exactly one"),
     BadCall("bound --table two.csv --label nothing", "--label", "no column 'nothing'"),
@@ -157,6 +163,11 @@ OTHERS = [
     BadCall("explain", "--labels", "either a file"),
     BadCall("identify 0.5 --table two.csv", "old, better", "exactly one model"),
     BadCall("identify 0.5 --qrels qrels.txt", "none", "exactly one model"),
+    *(
+        BadCall(f"identify 0.5 --data data.txt old.npy --allow-{word}", f"--allow-{word}", "No such option", 2)
+        for word in ("incomplete", "misaligned")
+    ),
+    BadCall("demo --seed -1", "'--seed'", "greater than or", 2),
     BadCall("report .", "gainwise"),
     BadCall("run wrong.toml", "candidates[0].training_gain"),
     BadCall("run none.toml", "none.toml", code=2),
@@ -176,6 +187,7 @@ TEXTS = {
     "twice_A.csv": TABLE.replace("B", "A"),
     "empty.csv": "",
     "longer_rows.csv": "label,query,A\n1,x,1,2\n0,x,2,1\n",
+    "short_row.csv": "label,query,A,B\n1,x,1,2\n\n0,x,2\n1,x,3,\n",
     "ragged.csv": "label,query,A\n1,x,1\n0,x,2\n1,y,2,3,4\n",
     "two_labels.csv": "query,kind\n7,x\n7,y\n",
     "ids_alone.csv": "query\n1\n",
@@ -198,6 +210,9 @@ def flawed(all_files):
     wide = np.column_stack([data.features, data.labels])
     params = {"objective": "lambdarank", "verbose": -1, "num_threads": 1}
     lgb.train(params, lgb.Dataset(wide, data.labels, group=data.group), 1).save_model(folder / "wide_lgb.txt")
+    model = (folder / "wide_lgb.txt").read_bytes()
+    (folder / "cut_lgb.txt").write_bytes(model[: model.index(b"leaf_value")])
+    (folder / "crlf_lgb.txt").write_bytes(model.replace(b"\n", b"\r\n"))
     matrix = xgb.DMatrix(wide, label=data.labels, group=data.group)
     xgb.train({"objective": "rank:ndcg", "nthread": 1}, matrix, 1).save_model(folder / "wide_xgb.json")
     os.symlink("worse.csv", folder / "link.csv")

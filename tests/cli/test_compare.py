@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import lightgbm as lgb
 import numpy as np
@@ -126,6 +127,19 @@ class TestTables:
         assert missing["model"] == "C"
         assert "'n/d'" in missing["reason"]
         assert "not all cells are numbers in unused columns: title" in content.stderr
+
+
+def test_leaves_out_files_without_permission(files, monkeypatch):
+    def open_file(path, *arguments):
+        if path.name == "worse.npy":
+            raise PermissionError(13, "Permission denied", path.name)
+        return open(path, *arguments)
+
+    monkeypatch.setattr(Path, "open", open_file)
+    call = "compare --data data.txt old.npy worse.npy"
+    assert "gainwise: model 'worse': [Errno 13] Permission denied" in gainwise(call).stderr
+    (missing,) = json_of(f"{call} --allow-incomplete")["missing"]
+    assert missing["model"] == "worse"
 
 
 @pytest.mark.parametrize("name", ["v.csv", "v.csv.gz", "v.parquet"])

@@ -1,16 +1,20 @@
 """Standard input instead of a file, and closed pipes."""
 
+import gzip
 import io
 import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.cli.shell import json_of, output_of
 
 from gainwise.cli.app import _write_error
+from gainwise.cli.inputs import open_input
 
 pytestmark = pytest.mark.slow
 
@@ -37,6 +41,40 @@ def test_dash_reads_standard_input(files, call):
     before, name, after = call.replace("}", "{").split("{")
     with open(name, "rb") as file:
         assert json_of(f"{before}-{after}", stdin=file.read()) == json_of(f"{before}{name}{after}")
+
+
+@pytest.mark.parametrize("separator", [",", "\t"])
+def test_compressed_standard_input_has_the_separator_of_its_text(separator):
+    for seed in range(8):
+        rows = np.random.default_rng(seed).integers(0, 4, (40, 2)).tolist()
+        text = "\n".join(separator.join(map(str, row)) for row in [["query", "label"], *rows])
+        content = gzip.compress(text.encode(), mtime=0)
+        assert json_of("bound --table -", stdin=content) == json_of("bound --table -", stdin=text.encode())
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize(
+    "call",
+    ["compare --data data.txt old.npy worse={worse.csv}", "compare --table {two.csv}", "score {first.txt} qrels.txt"],
+)
+@pytest.mark.parametrize("suffix", ["", ".csv"])
+def test_a_pipe_is_read_as_a_file(files, tmp_path, call, suffix):
+    before, name, after = call.replace("}", "{").split("{")
+    pipe = tmp_path / f"pipe{suffix}"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_bytes(Path(name).read_bytes()), daemon=True)
+    writer.start()
+    assert json_of(f"{before}{pipe}{after}") == json_of(f"{before}{name}{after}")
+    writer.join()
+
+
+@pytest.mark.parametrize("closed", [None, io.StringIO()])
+def test_a_closed_standard_input_is_an_error_of_one_line(monkeypatch, closed):
+    if closed is not None:
+        closed.close()
+    monkeypatch.setattr(sys, "stdin", closed)
+    with pytest.raises(ValueError, match="Standard input"):
+        open_input("-")
 
 
 def test_a_model_from_standard_input_has_a_name(files):
@@ -84,7 +122,7 @@ def test_written_values_can_be_read(tmp_path, name):
     assert content["queries"] == 4
     from gainwise.data.tables import read_table
 
-    table = read_table(tmp_path / name, text="query")
+    table = read_table(tmp_path / name, ["query"])
     assert set(table["query"]) == {"-1", "'@q", "'+a", "7"}
     assert set(table["model"]) == {"'=1+1", "B"}
 

@@ -177,7 +177,7 @@ VALUES = [
     ("too many segments", lambda: values(segments={name: range(40) for name in "xy"}), "segments", V, "more than 50"),
     ("no such segment", lambda: values(segments=["a"] * 20 + ["b"] * 20).segments["c"], "'c'", KeyError),
     ("no such baseline", lambda: values(models=["prod", "B", "C"]).against("pro"), "baseline must", V, "mean 'prod'"),
-    ("a selected model that is not compared", lambda: values(selected="D"), "'D'", V, "'A', 'B', 'C'"),
+    ("a selected model that is not compared", lambda: values(selected="D"), "selected", V, "'A', 'B', 'C'"),
     ("fewer candidates than models", lambda: values(selected="A", searched=2), "2", V, "(3)"),
     ("a baseline after a search here", lambda: values(searched=30, baseline="A"), "searched=30", V, "selected="),
     ("a decision after a search here", lambda: values(searched=30).against("A"), "searched=30", V, "other queries"),

@@ -1,5 +1,6 @@
 """Values, weights and labels of queries in all containers and files are read exactly and matched to queries."""
 
+import gzip
 from functools import partial
 from pathlib import Path
 
@@ -148,11 +149,21 @@ def test_labels_are_text_without_blanks_around_it(tmp_path):
     assert read(f"\ufeffquery,kind\n{rows}", tmp_path) == {"kind": {"q0": "01", "q1": "1", "q2": "NA"}}
 
 
+def test_files_of_labels_can_be_compressed_and_have_tabs(tmp_path):
+    text = "query\tkind\nq0\ta,b\nq1\tc\n"
+    (tmp_path / "labels.tsv").write_text(text)
+    (tmp_path / "labels.tsv.gz").write_bytes(gzip.compress(text.encode()))
+    for name in ("labels.tsv", "labels.tsv.gz"):
+        assert read_segment_file(tmp_path / name) == {"kind": {"q0": "a,b", "q1": "c"}}
+
+
 INVALID = [
+    ("query,cluster\n\n\n1,a\n\n2\n", "query '2'", "(line 6)"),
+    ('query,cluster\n1,"a\n2,b\n', "line 3", "end of data"),
     ("query,cluster\n1,a\n1,b\n", "query '1'", "two lines"),
     ("query,cluster\n1,a\n2\n", "query '2'", "(line 3)"),
     ("query,a,a\n1,1,1\n", "labels.csv", "distinct names"),
-    ("", "labels.csv", "not CSV"),
+    ("", "labels.csv", "distinct names"),
 ]
 
 

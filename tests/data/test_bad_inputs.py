@@ -231,8 +231,10 @@ TABLES = [
     table("query,docid,rating\nq,a,1\n\nq,b,1\nq,a,2\n", ", line 5: ", "line 2"),
     table("query,docid,rating\n,a,1\n", ", line 2: ", "'query' is empty"),
     table('query,docid,rating\nq,"a\nb",1\n', ", line 3: ", "line break"),
-    table('query,docid,rating\nq,"a"b,1\n', ", line 2: ", "written twice"),
-    table("query,docid,rating\nq,a,1\n".encode("utf-16"), ", line 1: ", ""),
+    table('query,docid,rating\nq,"a"b,1\n', ", line 2: ", "a cell twice"),
+    table('query,docid,rating\nq,"a,1\n', ", line 2: ", "Close all quotes"),
+    table("query,docid,rating\rq,a,1\r", ", line 1: ", "field. Close"),
+    table("query,docid,rating\nq,a,1\n".encode("utf-16"), ", line 1: ", "UTF-8 text"),
     judgments("1 entries", titles=["a"]),
 ]
 TEXT = [
@@ -337,7 +339,14 @@ RANKING = [
     joined("'shop'", "are strings", PART, replace(PART, categories={"shop": [1, 2]})),
     *(
         simulated(name, value)
-        for name, value in (("queries", 0), ("features", 0), ("mean_length", 0.5), ("signal", -1), ("signal", NAN))
+        for name, value in (
+            ("queries", 0),
+            ("seed", -1),
+            ("features", 0),
+            ("mean_length", 0.5),
+            ("signal", -1),
+            ("signal", NAN),
+        )
     ),
 ]
 FRAMES = [

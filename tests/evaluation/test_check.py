@@ -280,6 +280,15 @@ def test_command(tmp_path):
     assert len(content["findings"]) == 1 + sum(map(len, parts.values()))
 
 
+def test_command_reads_ids_as_written(tmp_path):
+    """01 and 1 are two documents and two users, and NA is a document. The suffix may be in upper case."""
+    for part, user in (("a", "01"), ("b", "1")):
+        rows = [f"{part}{query},{query % 2},{name},{user}" for query in range(4) for name in ("01", "1", "NA", "1.0")]
+        (tmp_path / f"{part}.CSV").write_text("\n".join(["query,label,document,user", *rows]) + "\n")
+    content = json_of(f"check {tmp_path}/a.CSV {tmp_path}/b.CSV --document document --clusters user")
+    assert {"duplicate documents", "clusters"}.isdisjoint(finding["code"] for finding in content["findings"])
+
+
 def test_weights_of_a_dataset_and_features_of_a_matrix():
     rng = np.random.default_rng(0)
     for weight, count in ((rng.random(ROWS), 1), (rng.random(len(DATA.group))[DATA.qid], 0)):

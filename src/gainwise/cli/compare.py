@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Option
 
 from .._common import __version__
-from .._common.text import printable
+from .._common.text import join_names, printable
 from .._common.validation import validate_choice, validate_output
 from .app import command
 from .inputs import (
     Alpha,
     AsJson,
+    InputFile,
     InputOptions,
     Margin,
     Metrics,
@@ -200,7 +201,7 @@ def _group_names(names: Sequence[str], pattern: str | None) -> dict[str, str] | 
     except re.error as error:
         raise ValueError(f"--repeats must be a regular expression, got {pattern!r}: {error}.") from None
     if len(set(groups.values())) == len(names):
-        raise ValueError(f"--repeats {pattern!r} finds no repeats among the models {', '.join(names[:3])}, …")
+        raise ValueError(f"--repeats {pattern!r} finds no repeats among the models {join_names(names)}.")
     return groups
 
 
@@ -241,6 +242,7 @@ def gains(
         "allow_incomplete",
         "allow_misaligned",
     ),
+    imports=False,
 )
 def bound(
     inputs: InputOptions,
@@ -277,7 +279,7 @@ Looks = Annotated[
 ]
 Earlier = Annotated[
     Path | None,
-    Option(metavar="FILE", help="The JSON of the previous test. With --looks, settings must match."),
+    InputFile(help="The JSON of the previous test. With --looks, settings must match."),
 ]
 Bounds = Annotated[str, Option(help="asymptotic, or betting: also valid for rare losses and at any number of queries.")]
 JsonFile = Annotated[

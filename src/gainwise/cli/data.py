@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
 from .._common.validation import validate_choice, validate_distinct
 from .app import command
-from .inputs import AsJson, open_input, parse_model, read_data
+from .inputs import AsJson, open_input, parse_model, read_data, reject_options
 from .outputs import Terminal, print_json
 
 if TYPE_CHECKING:
@@ -42,13 +41,25 @@ def check(
     as_json: AsJson = False,
 ) -> int:
     """Check data before training: leaks, labels, groups and features. Exit code 3 if a finding reaches --fail-on."""
+    from ..data.tables import read_table
+    from ..data.text import file_suffix
     from ..evaluation.check import SEVERITIES
     from ..evaluation.check import check as check_data
 
     validate_choice("--fail-on", fail_on, SEVERITIES)
     sources = [parse_model(text, columns=False) for text in files]
     validate_distinct("Names of parts (NAME=FILE)", [name for name, _ in sources])
-    parts = {name: _read_part(open_input(source.path), query, features) for name, source in sources}
+    paths = {name: open_input(source.path) for name, source in sources}
+    tables = {name for name, path in paths.items() if file_suffix(path) in TABLES}
+    if not tables:
+        changed = {"query": query != "query", "label": label != "label"}
+        reject_options("if no file is a table", **changed, document=document, clusters=clusters)
+    if tables == paths.keys():
+        reject_options("if all files are tables", features=features is not None)
+    parts: dict[str, Any] = {
+        name: read_table(path, [query, document, clusters]) if name in tables else read_data(path, features)
+        for name, path in paths.items()
+    }
     chosen: Library | None = library  # type: ignore[assignment]  # validated by check_data
     result = check_data(
         parts, library=chosen, query=query, label=label, document=document, clusters=clusters, ignore=ignore or ()
@@ -60,11 +71,3 @@ def check(
         for line in result.text.split("\n"):
             terminal.print_text(line)
     return FAILED if result.reaches(fail_on) else 0
-
-
-def _read_part(path: Path, query: str, features: int | None) -> Any:
-    """Return the content of a file: a table, or LETOR or LightGBM data."""
-    from ..data.tables import read_table
-
-    suffixes = [suffix for suffix in path.suffixes if suffix != ".gz"]
-    return read_table(path, text=query) if suffixes and suffixes[-1] in TABLES else read_data(path, features)

@@ -114,7 +114,7 @@ def print_experiment(result: ExperimentResult) -> None:
 
 @command("demo", "demo --seed 3 --rounds 50 --open", imports=False)
 def demo(
-    seed: Annotated[int, Option(help="Seed of the data, the training and the draws.")] = 7,
+    seed: Annotated[int, Option(min=0, help="Seed of the data, the training and the draws.")] = 7,
     rounds: Annotated[int, Option(min=1, help="Boosting rounds of each candidate.")] = 100,
     directory: Annotated[Path | None, Option(help="Directory for models and results.")] = None,
     open_it: Open = False,

@@ -10,6 +10,7 @@ import warnings
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
@@ -49,23 +50,33 @@ class MissingFileError(ValueError):
 
 
 def open_input(path: str | Path) -> Path:
-    """Return the path of an existing file, or for `-` the path of a temporary copy of standard input, which is text.
+    """Return the path of an existing file, or of a temporary copy of a pipe, or for `-` of standard input.
 
-    Standard input is copied because readers read a file twice.
+    Pipes are copied because readers read a file twice. Standard input, and a pipe whose name has no suffix, are text.
     """
-    if str(path) != "-":
-        if not Path(path).exists() or Path(path).is_dir():
-            raise MissingFileError(f"no file {str(path)!r}.")
-        return Path(path)
-    if sys.stdin.closed:
-        raise ValueError("Standard input (-) can be read only once. Pass a file for one of the options.")
-    with sys.stdin.buffer as stream:
+    from ..data.text import read_chunks
+
+    path = Path(path)
+    if str(path) == "-":
+        if sys.stdin is None or sys.stdin.closed:
+            raise ValueError("Standard input (-) is closed, or was read before. Pass a file for one of the options.")
+        name, source = "stdin", sys.stdin.buffer
+    elif path.is_file():
+        return path
+    elif path.is_dir() or not path.exists():
+        raise MissingFileError(f"no file {str(path)!r}.")
+    else:
+        name, source = path.name, path.open("rb")
+    with source as stream:
         content = stream.read()
     folder = TemporaryDirectory(prefix="gainwise-")
     atexit.register(folder.cleanup)
-    copy = Path(folder.name, "stdin.tsv" if b"\t" in content.partition(b"\n")[0] else "stdin.csv")
+    copy = Path(folder.name, name)
     copy.write_bytes(content)
-    return copy
+    if path.suffix:
+        return copy
+    has_tabs = any(b"\t" in chunk.text.partition(b"\n")[0] for chunk in islice(read_chunks(copy, cells=True), 1))
+    return copy.rename(f"{copy}{'.tsv' if has_tabs else '.csv'}")
 
 
 def decode_name(text: str) -> str:
@@ -189,8 +200,8 @@ def parse_recipe(text: str) -> tuple[str, list[str]]:
     name, equals, files = text.partition("=")
     repeats = files.split(",")
     if not equals or not all(repeats):
-        raise ValueError(f"--configuration must have the form NAME=FILE,FILE,FILE, got {text!r}.")
-    validate_distinct(f"Repeats of --configuration {name!r}", repeats)
+        raise ValueError(f"A configuration must have the form NAME=FILE,FILE,FILE, got {text!r}.")
+    validate_distinct(f"Repeats of configuration {name!r}", repeats)
     return decode_name(name), repeats
 
 
@@ -280,7 +291,7 @@ def read_judgments(options: InputOptions) -> Judgments | Path:
         return read_data(options.data, options.features).judgments()
     if options.table is None:
         return _read_labels(options.labels, options.group)
-    table = read_table(options.table, text=options.query)
+    table = read_table(options.table, [options.query])
     labels = get_column(table, options.label, options.table, "label")
     return Judgments(labels, qid=get_column(table, options.query, options.table, "query"))
 
@@ -333,7 +344,7 @@ def _read_models(
     def read(name: str, source: Source) -> Any:
         try:
             return read_model(source._replace(path=open_input(source.path)))
-        except ValueError as error:
+        except (ValueError, OSError) as error:
             if options.allow_incomplete:
                 return Unreadable(str(error))
             kind = MissingFileError if isinstance(error, MissingFileError) else ValueError
@@ -366,7 +377,10 @@ def _read_model(source: Source, width: int | None) -> Any:
 def _load_model(path: Path) -> Any:
     """Return the booster in a file, or the path of any other file, which is then read as scores."""
     with path.open("rb") as file:
-        is_lightgbm = file.read(5) == b"tree\n"
+        is_lightgbm = file.read(5) in (b"tree\n", b"tree\r")
+        # LightGBM ends the process if a model is cut within its trees.
+        if is_lightgbm and b"\nend of trees\n" not in file.read():
+            raise ValueError(f"{path} is a damaged model of lightgbm. Copy it again, without changing its line ends.")
     if not is_lightgbm and path.suffix not in (".ubj", ".json"):
         return path
     library = import_module("lightgbm" if is_lightgbm else "xgboost")
@@ -421,14 +435,14 @@ def load_table(
     from ..data.tables import read_table
 
     path, label, query = options.table or Path(), options.label, options.query
-    table = read_table(path, text=query)
+    table = read_table(path, [query, options.clusters, *(options.segments or [])])
     # A column with a comma in its name takes precedence.
     scores = [name for text in options.scores or [] for name in ([text] if text in table else text.split(","))]
     if options.scores is None:
         repeats = [column for _, columns in recipes for column in columns]
         others = {label, query, options.clusters, *(options.segments or []), *(options.column or []), *repeats}
         scores = _select_scores(path, table[[name for name in table if name not in others]])
-    validate_distinct("Columns of scores and names of --configuration", [*scores, *(name for name, _ in recipes)])
+    validate_distinct("Columns of scores and names of configurations", [*scores, *(name for name, _ in recipes)])
     if not scores and not recipes:
         raise ValueError(f"{path} has no column of scores besides {label!r} and {query!r}.")
     columns = {name: name for name in scores} | dict(recipes)

@@ -101,7 +101,7 @@ def explain(
         values: Any = parse_numbers("--labels", str(labels))
         scores: Any = range(len(values), 0, -1)
     else:
-        table = read_table(file, text=query)
+        table = read_table(file, [query])
         qid = None if query is None else get_column(table, query, file).to_numpy()
         values = get_column(table, label, file).to_numpy()
         scores = get_column(table, score, file).to_numpy()
@@ -118,7 +118,7 @@ def explain(
     'identify "valid_0\'s ndcg@20: 0.6357" --data valid.txt model.txt',
     "identify 0.6357 --table scores.csv --scores new -m ndcg_linear@20",
     'identify "ndcg_cut_10 all 0.5123" --qrels qrels.txt run.txt',
-    without=("unjudged", "segments", "configuration", "clusters"),
+    without=("unjudged", "segments", "configuration", "clusters", "allow_incomplete", "allow_misaligned"),
 )
 def identify(
     text: Annotated[str, Argument(help="A number, or the line of a log that contains it.")],

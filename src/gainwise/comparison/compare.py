@@ -377,7 +377,8 @@ def compare_table(
     Parameters
     ----------
     frame : DataFrame of pandas or polars, Arrow table, or path
-        The table. Files are CSV, TSV (also compressed with gzip) or Parquet.
+        The table. Files are CSV, TSV (also compressed with gzip) or Parquet. Ids, segments and clusters in CSV and TSV
+        are text as written, so `01` and `1` differ.
     scores : sequence of str, or mapping of name to column or columns
         The columns of scores, one per model. A mapping names the models. A list of three or more columns contains the
         repeats of a training configuration.
@@ -425,8 +426,9 @@ def compare_table(
     >>> gw.compare_table(frame, scores=["old", "new"]).winners["ndcg_exp@10"]
     'new'
     """
+    names = [segments] if isinstance(segments, str) else segments or ()
     if isinstance(frame, str | os.PathLike):
-        source, table = os.fspath(frame), read_table(Path(frame), text=query)
+        source, table = os.fspath(frame), read_table(Path(frame), [query, document, clusters, *names])
     else:
         source, table = "frame", as_pandas(frame, "frame")
     if isinstance(scores, str):
@@ -438,5 +440,4 @@ def compare_table(
         allow_incomplete=allow_incomplete,
         allow_misaligned=allow_misaligned,
     )
-    names = [segments] if isinstance(segments, str) else segments or ()
     return compare_scores(models, metrics, **read_query_columns(table, names, clusters, source), **options)

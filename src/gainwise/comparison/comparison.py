@@ -229,7 +229,7 @@ class Comparison:
         if self._baseline is not None:
             validate_baseline(self._baseline, self.models)
         if self.selected is not None:
-            validate_model(self.selected, self.models)
+            validate_choice("selected", self.selected, list(self.models))
         if self.searched is None:
             return
         if validate_integer("searched", self.searched, 1) < len(self.models):

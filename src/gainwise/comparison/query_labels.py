@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping
 from os import PathLike
 from typing import Any
@@ -13,7 +12,7 @@ from .._common.arrays import factorize, index_of, is_missing, objects, only_coun
 from .._common.text import format_exact, natural_order, pluralize
 from .._common.typing import Integers
 from .._common.validation import validate_distinct, validate_name, validate_ordered
-from ..data.text import one_line
+from ..data.text import csv_rows, file_suffix
 from ..judgments import Judgments
 
 Labels = dict[str, np.ndarray[Any, Any]]
@@ -56,16 +55,14 @@ def validate_labels(segments: Any, ids: Any, judgments: Judgments | None = None)
 
 
 def read_segment_file(path: str | PathLike[str]) -> dict[str, dict[str, str]]:
-    """Read the label of each query by column from a CSV file whose first column contains query ids."""
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            header, *rows = [[cell.strip() for cell in row] for row in csv.reader(file) if row]
-    except (ValueError, csv.Error) as error:
-        raise ValueError(f"{path}: not CSV with a line of names: {one_line(error)}") from None
+    """Read the label of each query by column from a CSV or TSV file whose first column contains query ids."""
+    table = csv_rows(path, "\t" if file_suffix(path) == ".tsv" else ",")
+    rows = ((line, [cell.strip() for cell in cells]) for line, cells in table if cells)
+    _, header = next(rows, (1, []))
     if len(header) < 2 or len(set(header)) < len(header):
         raise ValueError(f"{path} must have distinct names of query ids and labels in its first line, got {header}")
     labels: dict[str, list[str]] = {}
-    for line, (query, *values) in enumerate(rows, 2):
+    for line, (query, *values) in rows:
         if len(values) != len(header) - 1 or query in labels:
             mistake = "two lines" if query in labels else f"{pluralize(len(values), 'label')}"
             raise ValueError(

@@ -143,6 +143,7 @@ def read_columns(
     for name, repeats in columns.items():
         if not isinstance(repeats, str):
             validate_distinct(f"scores[{name!r}]", repeats)
+    validate_distinct(f"{source}: columns of {join_names(list(roles))}", list(filter(None, roles.values())))
     cells = {role: get_column(table, name, source, role) for role, name in roles.items() if name is not None}
     for role, column in cells.items():
         missing = column.isna()

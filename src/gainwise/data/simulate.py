@@ -87,6 +87,7 @@ def simulate(
     True
     """
     queries, features = validate_integer("queries", queries), validate_integer("features", features)
+    seed = validate_integer("seed", seed, 0)
     for name, value, least in (("mean_length", mean_length, 1), ("signal", signal, 0)):
         if not least <= value < float("inf"):
             raise ValueError(f"{name} must be at least {least} and finite, got {value!r}.")

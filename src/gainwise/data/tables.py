@@ -8,7 +8,7 @@ import itertools
 import os
 import re
 import warnings
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -197,18 +197,21 @@ def _iter_rows(path: StrPath, separator: str | None) -> Iterator[tuple[int, list
         yield number, [cell.strip() for cell in cells]
 
 
-def read_table(path: Path, text: str | None = None) -> pd.DataFrame:
+def read_table(path: Path, texts: Collection[str | None] = ()) -> pd.DataFrame:
     """Read a CSV, TSV or Parquet file, CSV and TSV also compressed with gzip.
 
-    The column `text` contains ids. In CSV and TSV, they are read as written, such as "01" and "NA", without blanks
-    around them, and as None if a cell is empty.
+    The columns `texts` contain ids or names. In CSV and TSV, they are read as written, such as "01" and "NA", without
+    blanks around them, and as None if a cell is empty.
     """
-    if path.suffix == ".parquet":
+    suffix = file_suffix(path)
+    if suffix == ".parquet":
         return read_parquet(path)
     import pandas as pd
 
     content = io.BytesIO(b"".join(chunk.text for chunk in read_chunks(path, cells=True)))
-    separator = "\t" if ".tsv" in path.suffixes else ","
+    separator = "\t" if suffix == ".tsv" else ","
+    # pandas would read the id "NA" as a missing value.
+    converters: dict[Any, Any] = {text: lambda cell: f"={cell.strip()}" for text in texts if text is not None}
     try:
         with warnings.catch_warnings():
             # pandas only warns of rows that have more columns than the header.
@@ -221,13 +224,11 @@ def read_table(path: Path, text: str | None = None) -> pd.DataFrame:
                 sep=separator,
                 index_col=False,
                 low_memory=False,
-                # pandas would read the id "NA" as a missing value.
-                converters={} if text is None else {text: lambda cell: f"={cell.strip()}"},
+                converters=converters,
                 **exact_floats(pd.__version__),
             )
-            if text in table:
+            for text in converters.keys() & set(table):
                 table[text] = [cell[1:] or None for cell in table[text]]
-            return table
     except pd.errors.EmptyDataError:
         raise ValueError(f"{path}: the file is empty.") from None
     except pd.errors.ParserWarning:
@@ -236,6 +237,11 @@ def read_table(path: Path, text: str | None = None) -> pd.DataFrame:
         message = one_line(error).removeprefix("Error tokenizing data. C error: ")
         line = re.search(r" in line (\d+), ", message)
         raise at_line(path, int(line[1]), message) if line else ValueError(f"{path}: {message}") from None
+    if table.isna().to_numpy().any():  # pandas reads the missing cells of short rows as missing values.
+        for number, cells in csv_rows(path, separator):
+            if cells and len(cells) != table.shape[1]:
+                raise at_line(path, number, f"{len(cells)} columns, but the header has {table.shape[1]}")
+    return table
 
 
 def _validate_header(names: list[str], separator: str) -> None:

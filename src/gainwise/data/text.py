@@ -134,7 +134,7 @@ def _validate_text(path: StrPath, text: bytes, line: int, cells: bool) -> tuple[
     # NumPy counts several times faster than methods of bytes.
     may_have_control = np.count_nonzero(codes < ord(" ")) > lines or b"\x7f" in text
     if may_have_control and text.translate(None, CONTROL) != text and (control := _CONTROL_BYTE.search(text)):
-        raise error_at(control.start(), f"control byte 0x{control[0][0]:02x}. This is not a text file.")
+        raise error_at(control.start(), f"control byte 0x{control[0][0]:02x}. This is not UTF-8 text.")
     if not cells and b"\r" in text and (within := _RETURN_WITHIN_LINE.search(text)):
         raise error_at(
             within.start(), "carriage return within the line. Lines must end with a line feed or with both characters."
@@ -161,8 +161,9 @@ def csv_rows(path: StrPath, separator: str) -> Iterator[tuple[int, list[str]]]:
         for cells in reader:
             yield reader.line_num, cells
     except csv.Error as error:
-        problem = str(error).replace("\t", "\\t")
-        raise at_line(path, reader.line_num, f"{problem}. Quotes within quotes must be written twice.") from None
+        problem = str(error).partition(" - ")[0].replace("\t", "\\t")
+        fix = "Close all quotes, write quotes within a cell twice, and end lines with a line feed."
+        raise at_line(path, reader.line_num, f"{problem}. {fix}") from None
 
 
 def to_number(token: bytes) -> float:
