@@ -224,3 +224,20 @@ def test_markdown_names_the_leader_of_segments_and_other_metrics():
     comparison = gw.compare(scores, gw.Judgments(labels, group=[12] * 100), metrics, segments=segments, draws=500)
     expected = "good has the best mean in device 0 (50 queries), in device 1 (50 queries) and by map@10."
     assert expected in comparison.to_markdown().replace("\\", "")
+
+
+def test_markdown_does_not_deny_the_best_mean_to_a_leader_that_shares_it():
+    """B leads the primary metrics. It shares the best mean by mrr, and in segment y, with A, the first by name."""
+    rng = np.random.default_rng(0)
+    halves = rng.random((60, 1)) + np.array([0.0, 0.2]), np.repeat(rng.random((60, 1)), 2, axis=1)
+    values = dict.fromkeys(["ndcg_linear@10", "ndcg_exp@10"], np.concatenate(halves))
+    values |= {"mrr": np.full((120, 2), 0.5), "map": rng.random((120, 1)) - np.array([0.0, 0.1])}
+    comparison = gw.Comparison(values, ["A", "B"], segments=["x"] * 60 + ["y"] * 60, draws=500)
+    text = comparison.to_markdown()
+    assert (
+        "B has the best mean in segment x (60 queries), in segment y (60 queries) and by mrr, and does not have the "
+        "best mean by map." in text
+    )
+    values["err(max_label=4)@10"] = values["map"]
+    both = gw.Comparison(values, ["A", "B"], draws=500).to_markdown().replace("\\", "")
+    assert "does not have the best mean by map or by err(max_label=4)@10." in both

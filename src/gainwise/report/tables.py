@@ -192,23 +192,25 @@ def describe_leaders(content: Content) -> list[str]:
     if comparison.primary is None or len(comparison.models) < 2:
         return []
     leaders = {comparison.verdict.winners[metric] for metric in comparison.verdict.metrics}
+    if len(leaders) > 1:
+        return []
+    (leader,) = leaders
     segments = () if comparison.segments is None else comparison.segments.parts
-    places = {
-        f"in {part.column} {part.label} ({pluralize(part.queries, 'query')})": set(part.verdict.winners.values())
+    is_best = {
+        f"in {part.column} {part.label} ({pluralize(part.queries, 'query')})": all(
+            regrets[leader] == 0 for regrets in part.verdict.regrets.values()
+        )
         for part in segments
         if part.verdict is not None
     }
     others = [metric for metric in comparison.metrics if metric not in comparison.primary]
-    places |= {f"by {metric}": {comparison.winners[metric]} for metric in others}
-    if len(leaders) > 1 or not places:
-        return []
-    (leader,) = leaders
+    is_best |= {f"by {metric}": comparison.leaderboard.loc[leader, f"{metric} rank"] == 1 for metric in others}
     groups = (
-        ("has the best mean", [place for place, winners in places.items() if winners == leaders]),
-        ("does not have the best mean", [place for place, winners in places.items() if winners != leaders]),
+        ("has the best mean", "and", [place for place, best in is_best.items() if best]),
+        ("does not have the best mean", "or", [place for place, best in is_best.items() if not best]),
     )
-    parts = [f"{verb} {join_names(names)}" for verb, names in groups if names]
-    return [printable(f"{labels[leader]} {', and '.join(parts)}.")]
+    parts = [f"{verb} {join_names(names, word=word)}" for verb, word, names in groups if names]
+    return [printable(f"{labels[leader]} {', and '.join(parts)}.")] if parts else []
 
 
 def describe_scope(content: Content) -> list[str]:
