@@ -86,6 +86,17 @@ def test_pairs_that_differ_on_few_queries_under_one_metric(differing, code):
     assert about_pairs == ([] if code is None else [(code, (("a", "b"),))])
 
 
+@pytest.mark.parametrize(("others", "number"), [(0, 30), (7, 30), (50, 100)])
+def test_pairs_that_differ_by_the_same_amount_are_not_said_to_differ_on_few_queries(others, number):
+    queries = 2000
+    values = distinct(queries, 2)
+    values[:, 1] = values[:, 0] + 0.25
+    values[:others, 1] = 0
+    found = flags_of(values, distinct(queries, 2), models=["a", "b"])
+    (flag,) = [flag for flag in found.values() if flag.code.endswith("pairs") and flag.code != "lopsided pairs"]
+    assert f"a and b differ by the same amount on all but fewer than {number} queries under" in flag.message
+
+
 class TestLopsidedPairs:
     """One model is much better on few queries, and slightly worse on all others."""
 

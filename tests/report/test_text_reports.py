@@ -241,3 +241,33 @@ def test_markdown_does_not_deny_the_best_mean_to_a_leader_that_shares_it():
     values["err(max_label=4)@10"] = values["map"]
     both = gw.Comparison(values, ["A", "B"], draws=500).to_markdown().replace("\\", "")
     assert "does not have the best mean by map or by err(max_label=4)@10." in both
+
+
+@pytest.mark.parametrize(
+    ("shift", "differing", "clusters", "expected"),
+    [
+        (0.0, 0, None, "never differ"),
+        (0.0, 7, None, "differ on 7 queries"),
+        (0.25, 7, None, "differ by the same amount on all but 7 queries"),
+        (0.0, 150, np.arange(150) % 3, "differ on 3 clusters"),
+        (0.0, 150, None, ""),
+    ],
+)
+def test_pairs_state_on_how_many_queries_or_clusters_the_models_differ(shift, differing, clusters, expected):
+    value = np.random.default_rng(0).random((150, 1))
+    values = value + np.array([0.0, shift])
+    values[:differing, 1] = 2 + np.random.default_rng(1).random(differing)
+    comparison = gw.Comparison(dict.fromkeys(["map", "mrr"], values), ["A", "B"], clusters=clusters, draws=500)
+    (row,) = [line for line in comparison.to_markdown().splitlines() if line.startswith("| A | B |")]
+    assert row.split(" | ")[5] == ("\u2013" if not expected else f"\u2013 ({expected})")
+
+
+def test_pairs_show_the_p_value_of_an_opposite_order_only():
+    """A is better than C under both metrics, and A and B are in opposite order."""
+    noise = np.random.default_rng(0).normal(0, 0.1, (300, 3))
+    values = {"map": noise + np.array([0.5, 0.4, 0.0]), "mrr": noise[::-1] + np.array([0.4, 0.5, 0.0])}
+    lines = gw.Comparison(values, ["A", "B", "C"], draws=500).to_markdown().splitlines()
+    cells = {line[2:7]: line.split(" | ") for line in lines if line.count(" | ") == 7 and line[2] in "ABC"}
+    assert cells["A | B"][4] == "**yes** (significant)"
+    assert float(cells["A | B"][5]) <= 0.05
+    assert cells["A | C"][4:6] == ["no", "\u2013"]

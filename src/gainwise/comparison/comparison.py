@@ -341,8 +341,7 @@ class Comparison:
             Number of queries, or clusters, with another difference than the most frequent one, the smaller one of the
             primary metrics. The most frequent difference is 0 unless more than 90 % of the queries have another one.
         ``flag``
-            ``"identical"`` (never differ), ``"few"`` (differ on fewer than 30 queries), ``"thin"`` (fewer than 100), or
-            empty.
+            ``"identical"`` (never differ), ``"few"`` (`differing` is below 30), ``"thin"`` (below 100), or empty.
         ``difference M``, ``lower M``, ``upper M`` for each metric M
             Mean difference in the unit of the metric, with a confidence interval. The intervals of all pairs under both
             primary metrics are simultaneous, and so are those of all pairs under each other metric.

@@ -242,27 +242,25 @@ def _find_pair_flags(panel: Panel, estimated: Estimate, alpha: float) -> Iterato
     discordant = (estimated.wins + estimated.wins.transpose(0, 2, 1)).max(axis=0)
     support, same = estimated.support.min(axis=0), discordant == 0
     lopsided = (support >= FEW_QUERIES) & (np.abs(estimated.skewness).max(axis=0) > MAX_SKEWNESS)
+    shifted = (estimated.modal != 0).any(axis=0)
     units = "queries" if panel.units == panel.queries else "clusters"
-    cases = {
-        "identical models": (
+    cases = [
+        (
+            "identical models",
             same,
             "never differ in this sample and count as one model, but may differ on up to "
             f"{100 * unseen:.2g} % of all queries ({format_confidence(alpha)} confidence)",
-        ),
-        "ignored pairs": (
-            ~same & (support < MIN_QUERIES),
-            f"differ on fewer than {MIN_QUERIES} {units} under a metric, so this metric cannot rule one of them out",
-        ),
-        "thin pairs": (
-            (support >= MIN_QUERIES) & (support < FEW_QUERIES),
-            f"differ on fewer than {FEW_QUERIES} {units} under a metric, so the results for it are rough",
-        ),
-        "lopsided pairs": (
-            lopsided,
-            f"differ under a metric mainly on a few {units} with large differences, so the results for it are rough",
-        ),
-    }
-    for code, (mask, text) in cases.items():
+        )
+    ]
+    for mask, verb in ((~shifted, "differ on"), (shifted, "differ by the same amount on all but")):
+        ignored, thin = ~same & (support < MIN_QUERIES), (support >= MIN_QUERIES) & (support < FEW_QUERIES)
+        text = f"{verb} fewer than {MIN_QUERIES} {units} under a metric, so this metric cannot rule one of them out"
+        cases.append(("ignored pairs", mask & ignored, text))
+        text = f"{verb} fewer than {FEW_QUERIES} {units} under a metric, so the results for it are rough"
+        cases.append(("thin pairs", mask & thin, text))
+    text = f"differ under a metric mainly on a few {units} with large differences, so the results for it are rough"
+    cases.append(("lopsided pairs", lopsided, text))
+    for code, mask, text in cases:
         places = zip(*np.nonzero(np.triu(mask, 1)), strict=True)
         if pairs := tuple((panel.models[first], panel.models[second]) for first, second in places):
             names = join_names([f"{first} and {second}" for first, second in pairs], word="as well as")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._common.text import (
     as_text,
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from ..comparison.baseline import BaselineComparison, CandidateDecision, Change
     from ..comparison.comparison import Comparison
     from ..comparison.sensitivity import Sensitivity
+    from ..comparison.verdict import Verdict
     from .chart import Chart, Row
     from .content import Content
 
@@ -303,21 +304,31 @@ def _build_pairs(content: Content) -> Detail:
     for metric in verdict.metrics:
         rows = table[[f"{end} {metric}" for end in ("difference", "lower", "upper")]].itertuples(index=False)
         columns.append(Column(f"\u0394 {metric}", [_format_change(*ends) for ends in rows]))
-    opposite, remarks = [], []
+    opposite, p_values = [], []
     for row in table.to_dict("records"):
         is_clear = row["p_adjusted"] <= comparison.settings.alpha
         note = "significant" if is_clear else ""
         opposite.append(Cell("yes", note, strong=is_clear) if row["conflict"] else Cell("no"))
-        differing = f"differ on {pluralize(round(row['differing']), 'query')}" if row["flag"] else ""
-        remarks.append("never differ" if row["flag"] == "identical" else differing)
+        p_value = format_p_value(row["p_adjusted"]) if row["conflict"] else NONE
+        p_values.append(Cell(p_value, _describe_support(row, verdict)))
     columns.append(Column("opposite order", opposite, numeric=False))
-    columns.append(Column("adjusted p", list(map(Cell, map(format_p_value, table["p_adjusted"]), remarks)), low=True))
+    columns.append(Column("p of opposite order", p_values, low=True))
     for metric in verdict.metrics:
         rows = table[[f"{outcome} {metric}" for outcome in ("wins", "ties", "losses")]].itertuples(index=False)
         texts = [" \u00b7 ".join(f"{count:,}" for count in counts) for counts in rows]
         columns.append(Column(f"wins, ties, losses {metric}", texts))
     tables = [Table("Model minus the one against it", columns)]
     return Detail("pairs", f"Pairs of models ({number:,})", sentences, tables)
+
+
+def _describe_support(row: Mapping[Any, Any], verdict: Verdict) -> str:
+    """Return on how many queries or clusters a pair of models differs, if these are few."""
+    if row["flag"] in ("", "identical"):
+        return "never differ" if row["flag"] else ""
+    number = pluralize(round(row["differing"]), "query" if verdict.clusters is None else "cluster")
+    differing = min(row[f"wins {metric}"] + row[f"losses {metric}"] for metric in verdict.metrics)
+    is_shifted = verdict.clusters is None and differing > row["differing"]
+    return f"differ by the same amount on all but {number}" if is_shifted else f"differ on {number}"
 
 
 def build_sensitivity(sensitivity: Sensitivity) -> Table:
