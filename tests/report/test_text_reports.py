@@ -271,3 +271,46 @@ def test_pairs_show_the_p_value_of_an_opposite_order_only():
     assert cells["A | B"][4] == "**yes** (significant)"
     assert float(cells["A | B"][5]) <= 0.05
     assert cells["A | C"][4:6] == ["no", "\u2013"]
+
+
+SAMPLE = "The queries are the random sample and the models are fixed"
+
+
+class TestMethod:
+    """The scope and the method are those of the comparison."""
+
+    values = np.random.default_rng(0).random((60, 3))
+
+    def describe(self, metrics=("map", "mrr"), values=values, models=("A", "B", "C"), **options):
+        comparison = gw.Comparison(dict.fromkeys(metrics, values), models, draws=500, **options)
+        return comparison.to_markdown().partition("#### Method and scope")[2].replace("\\", ""), comparison
+
+    @pytest.mark.parametrize("metrics", [("map",), ("map", "mrr")])
+    def test_names_repeats_and_clusters(self, metrics):
+        values = [np.random.default_rng(1).random((60, 5)), self.values[:, 0]]
+        repeats, comparison = self.describe(metrics, values, ["A", "B"])
+        assert "A is a training configuration, trained 5 times" in repeats
+        assert SAMPLE not in comparison.to_markdown()
+        clusters, comparison = self.describe(metrics, clusters=np.arange(60) % 40)
+        assert "The clusters of queries are the random sample" in clusters
+        assert comparison.to_markdown().count("The clusters of queries are the random sample") == 2
+
+    def test_of_a_single_model_is_about_its_means(self):
+        text, _ = self.describe(values=self.values[:, :1], models=["A"])
+        assert SAMPLE in text
+        assert "Intervals of the means have simultaneous 95 % confidence" in text
+        assert not re.search("verdict|pairs|regret|margin", text)
+
+    def test_of_betting_is_not_the_two_step_test(self):
+        ranges = {"map": (0, 1), "mrr": (0, 1)}
+        asymptotic, betting = (self.describe(bounds=kind, ranges=ranges)[0] for kind in ("asymptotic", "betting"))
+        assert "two-step" in asymptotic
+        assert "by betting" not in asymptotic
+        assert "by betting" in betting
+        assert "two-step" not in betting
+
+
+def test_reservations_about_a_single_metric_are_shown():
+    tied = np.repeat(np.random.default_rng(0).random((60, 1)), 2, axis=1)
+    comparison = gw.Comparison({"map": tied}, ["A", "B"], draws=500)
+    assert "\n- A and B share the highest mean map. Results show A, the first by name.\n" in comparison.to_markdown()

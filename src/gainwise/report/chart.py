@@ -274,7 +274,7 @@ def build_verdict_chart(
     if len(verdict.models) == 1:
         return chart
     remarks: dict[str, list[str]] = {}
-    for flag in verdict.flags if len(verdict.metrics) > 1 else ():
+    for flag in verdict.flags:
         for model in flag.models if len(flag.models) < len(verdict.models) else ():
             remarks.setdefault(model, []).append(names.rewrite(flag.message))
     rows = _build_gap_rows(verdict, metrics, selected or verdict.named_choice, remarks)

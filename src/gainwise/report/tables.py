@@ -25,7 +25,7 @@ from .._common.text import (
 )
 from ..comparison.baseline import rank_candidates
 from ..comparison.flags import format_range
-from ..comparison.verdict import SAMPLE, describe_agreement, describe_losses
+from ..comparison.verdict import describe_agreement, describe_losses
 from .chart import SIGNS, STAR
 
 if TYPE_CHECKING:
@@ -171,9 +171,9 @@ def list_notes(content: Content) -> list[str]:
     """Return reservations, missing models, and changes to queries and documents, for the text below the chart."""
     comparison = content.comparison
     notes = describe_missing(comparison.missing)
-    if comparison.primary is not None and len(comparison.models) > 1:
-        verdict = comparison.verdict
-        if content.against is not None and len(comparison.models) > 2:
+    if len(comparison.models) > 1:
+        verdict = comparison._standing
+        if content.against is not None and comparison.primary is not None and len(comparison.models) > 2:
             notes.insert(0, as_text(describe_agreement(verdict, content.names.labels)))
         notes += [verdict.about] if verdict.repeats or verdict.clusters is not None else []
         notes += [flag.message for flag in verdict.flags]
@@ -451,27 +451,40 @@ def _format_change(value: float, lower: float, upper: float) -> Cell:
 
 def describe_method(comparison: Comparison) -> list[str]:
     """Return scope and method as sentences."""
-    level = format_confidence(comparison.settings.alpha)
+    level, verdict = format_confidence(comparison.settings.alpha), comparison._standing
+    scope = [verdict.about]
     if comparison.primary is None:
-        return [
-            SAMPLE,
-            f"{printable(comparison.metrics[0])} is the only metric, so no disagreement is tested.",
-            f"Intervals of the means have simultaneous {level} confidence and are cut at the range of the metric.",
+        scope.append(f"{printable(comparison.metrics[0])} is the only metric, so no disagreement is tested.")
+    if comparison.primary is None or len(comparison.models) < 2:
+        means = f"Intervals of the means have simultaneous {level} confidence and are cut at the range of the metric."
+        return [*scope, means]
+    if verdict.bounds == "betting":
+        method = [
+            f"The verdict uses bounds by betting on the differences to the winner of each metric. The level of "
+            f"{verdict.alpha:g} is divided by the number of ordered pairs of models under both metrics (Bonferroni).",
         ]
-    verdict = comparison.verdict
+        regrets = "The interval of a regret excludes 0 exactly if its bound rules the model out as best."
+    else:
+        method = [
+            f"The verdict is one joint test over both metrics of the hypothesis that some model is best under both "
+            f"(two-step moment inequalities after Romano, Shaikh and Wolf, 2014, with a Gaussian multiplier bootstrap "
+            f"of {verdict.draws:,} draws, seed {verdict.seed}, level {verdict.alpha:g}). Two t-tests between the two "
+            f"winners cannot replace it: they show a conflict between two models, but a third may be best under both."
+        ]
+        regrets = (
+            "The interval of a regret excludes 0 exactly if the two-step test of its metric rules the model out as "
+            "best. The joint test may rule out further models."
+        )
     return [
-        verdict.about,
-        f"The verdict is one joint test over both metrics of the hypothesis that some model is best under both "
-        f"(two-step moment inequalities after Romano, Shaikh and Wolf, 2014, with a Gaussian multiplier bootstrap of "
-        f"{verdict.draws:,} draws, seed {verdict.seed}, level {verdict.alpha:g}). Two t-tests between the two winners "
-        f"cannot replace it: they show a conflict between two models, but a third may be best under both.",
+        *scope,
+        *method,
         f"A difference up to the margin of {format_exact(verdict.margin)} is tolerated."
         if verdict.margin > 0
         else "No difference is tolerated (the margin is 0).",
         f"Intervals have simultaneous {level} confidence: those of means over all models of a metric, those of "
         f"differences over all pairs and both metrics. They are cut at the range of the metric. p-values of pairs are "
         f"adjusted for their number (step-down max-T).",
-        "The interval of a regret excludes 0 exactly if the two-step test rules the model out as best.",
+        regrets,
     ]
 
 
