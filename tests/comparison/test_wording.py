@@ -169,3 +169,15 @@ def test_a_single_metric_names_clusters_and_what_to_add():
     repeats = [column[:, None] + rng.normal(0, 0.02, 5) for column in values.T]
     advice = gw.Comparison({"mrr": repeats}, ["A", "B"]).content.chart.advice
     assert as_text(advice).endswith("Add queries and repeats, not configurations.")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ([0.6, 0.5], [0.6, 0.5], f"m0 has the highest mean {X} (0.6000) and the highest mean {Y} (0.6000)."),
+        ([0.6, 0.5], [0.5, 0.6], f"m0 has the highest mean {X} (0.6000) and m1 has the highest mean {Y} (0.6000)."),
+        ([0.6], [0.5], f"m0 has the mean {X} (0.6000) and the mean {Y} (0.5000)."),
+    ],
+)
+def test_a_verdict_names_a_winner_under_both_metrics_once(first, second, expected):
+    assert expected in values_of(first, second).verdict.text

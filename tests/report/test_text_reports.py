@@ -314,3 +314,25 @@ def test_reservations_about_a_single_metric_are_shown():
     tied = np.repeat(np.random.default_rng(0).random((60, 1)), 2, axis=1)
     comparison = gw.Comparison({"map": tied}, ["A", "B"], draws=500)
     assert "\n- A and B share the highest mean map. Results show A, the first by name.\n" in comparison.to_markdown()
+
+
+def test_numbers_of_one_and_two_are_written_in_words():
+    """Thirteen rows, with that of random order, are one more than the table has."""
+    labels = np.random.default_rng(0).integers(0, 3, 40)
+    scores = {f"m{number}": np.random.default_rng(number).random(40) for number in range(12)}
+    judgments, metrics = gw.Judgments(labels, group=[20, 20]), ["map", "mrr"]
+    text = gw.compare(scores, judgments, metrics, draws=500).to_markdown()
+    assert "\n#### All 12 models under both metrics\n" in text
+    assert "\n1 more row is in the HTML report.\n" in text
+    single = gw.compare({"m0": scores["m0"]}, judgments, "map", draws=500).to_markdown()
+    assert "\n#### The model under the metric\n" in single
+    pair = gw.compare({name: scores[name] for name in ("m0", "m1")}, judgments, metrics, segments=["x", "y"], draws=500)
+    assert "\n#### Both models under both metrics\n" in pair.to_markdown()
+    assert "Both segments together have 95 % confidence" in pair.segments.text
+
+
+def test_markdown_of_labels_0_and_1_states_on_how_many_queries_the_models_differ():
+    """Markdown has no list of queries. The rankings differ on the first query only."""
+    judgments = gw.Judgments([1, 0, 0, 1], group=[2, 2])
+    text = gw.compare({"A": [2, 1, 1, 2], "B": [1, 2, 1, 2]}, judgments, draws=500).to_markdown()
+    assert "\n#### Which queries\n\nA and B differ on 1 of 2 queries.\n" in text

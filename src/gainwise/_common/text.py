@@ -30,6 +30,16 @@ def pluralize(number: int, thing: str) -> str:
     return f"{number:,} {thing if number == 1 else plural}"
 
 
+def count_all(number: int, thing: str) -> str:
+    """Return all of a number of things in words.
+
+    >>> count_all(1, "model"), count_all(2, "model"), count_all(3, "model")
+    ('the model', 'both models', 'all 3 models')
+    """
+    things = pluralize(number, thing)
+    return f"all {things}" if number > 2 else f"{'the' if number == 1 else 'both'} {things.partition(' ')[2]}"
+
+
 def agree(number: int, verb: str) -> str:
     """Return a verb in the singular or plural, as the number of its subject requires. `verb` is the plural.
 

@@ -826,11 +826,14 @@ def _describe_distance(verdict: Verdict) -> str:
 
 
 def _describe_means(verdict: Verdict) -> str:
-    """Return the means of the winners."""
-    parts = []
+    """Return the means of the winners, or of the only model."""
+    parts, previous = [], ""
     for metric in verdict.metrics:
-        extreme, winner = "lowest" if metric in verdict.lower_is_better else "highest", verdict.winners[metric]
-        parts.append(f"{winner} has the {extreme} mean {metric} ({format_mean(verdict.means[metric][winner])})")
+        extreme, winner = "lowest " if metric in verdict.lower_is_better else "highest ", verdict.winners[metric]
+        subject = "" if winner == previous else f"{winner} has "
+        mean = f"{extreme if len(verdict.models) > 1 else ''}mean {metric}"
+        parts.append(f"{subject}the {mean} ({format_mean(verdict.means[metric][winner])})")
+        previous = winner
     return f"{' and '.join(parts)}."
 
 

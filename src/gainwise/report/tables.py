@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._common.text import (
     as_text,
+    count_all,
     describe_missing,
     format_bound,
     format_confidence,
@@ -125,8 +126,7 @@ def build_details(content: Content) -> tuple[Detail, ...]:
     """Return the folded parts at the end of a report."""
     comparison, rewrite = content.comparison, content.names.rewrite
     models, metrics, parts = len(comparison.models), len(comparison.metrics), list[Detail]()
-    title = f"All {pluralize(models, 'model')}" if models > 1 else "The model"
-    title += f" under all {metrics} metrics" if metrics > 1 else " under the metric"
+    title = f"{count_all(models, 'model')} under {count_all(metrics, 'metric')}".capitalize()
     if comparison.primary is not None:
         parts.append(Detail("verdict", "The verdict, word for word", [rewrite(comparison.verdict.text)]))
     parts.append(Detail("models", title, describe_scope(content), [build_leaderboard(content)]))
