@@ -336,3 +336,14 @@ def test_markdown_of_labels_0_and_1_states_on_how_many_queries_the_models_differ
     judgments = gw.Judgments([1, 0, 0, 1], group=[2, 2])
     text = gw.compare({"A": [2, 1, 1, 2], "B": [1, 2, 1, 2]}, judgments, draws=500).to_markdown()
     assert "\n#### Which queries\n\nA and B differ on 1 of 2 queries.\n" in text
+
+
+def test_large_numbers_have_few_digits():
+    """Such means result from an exponential gain of labels that are amounts."""
+    values = 1e12 * np.random.default_rng(0).normal([5.0, 5.3], 1, (200, 2))
+    comparison = gw.Comparison(dict.fromkeys(["dcg_linear@10", "dcg_exp@10"], values), ["A", "B"], draws=500)
+    text = comparison.to_markdown()
+    assert not re.search(r"\d{5}", text.replace("10,000", ""))
+    (least,) = re.findall(r"by at least ([\d.e+]+) DCG", text.partition("\n")[0])
+    exact = comparison.verdict.regrets_lower["dcg_exp@10"]["A"]
+    assert 0 <= exact - float(least) < 1e-3 * exact
