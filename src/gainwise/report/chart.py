@@ -200,7 +200,9 @@ class Chart:
     @property
     def caption(self) -> str:
         """The numbers of the chart in words."""
-        difference = "gap to the best" if self.reference == "best" else "change against the baseline"
+        is_loss = any(series.lower_is_better for series in self.series)
+        change = "improvement over the baseline" if is_loss else "change against the baseline"
+        difference = "gap to the best" if self.reference == "best" else change
         return f"{self.measure}: {difference}{self.scale}, with {self.level} intervals"
 
     @property
