@@ -261,6 +261,17 @@ class TestLeaderboard:
         assert picture.title.startswith("One model")
 
 
+def test_marks_of_choices_that_reverse_no_pair_are_whole(make):
+    """They are on the edge of the axes, which would cut their left half off."""
+    ax = make(12).plot.sensitivity().ax
+    image = np.frombuffer(draw(ax), dtype=np.uint8).reshape(*ax.figure.canvas.get_width_height()[::-1], 4)
+    marks = [line for line in ax.lines if line.get_marker() == "o" and line.get_xdata()[0] == 0]
+    for mark in marks:
+        x, y = ax.transData.transform((0, mark.get_ydata()[0])).round().astype(int)
+        assert to_hex(image[len(image) - 1 - y, x - 2, :3] / 255) == to_hex(mark.get_color())
+    assert marks
+
+
 def test_a_picture_shows_itself_in_a_notebook_with_its_words(make):
     picture = make(8).plot.leaderboard()
     assert isinstance(picture, Picture)

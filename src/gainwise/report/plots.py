@@ -408,7 +408,7 @@ def plot_sensitivity(sensitivity: Sensitivity, ax: Axes | None = None, theme: st
         if np.isfinite(choice["lower"]):
             ends = [100 * choice["lower"], 100 * choice["upper"]]
             ax.plot(ends, [row, row], color=color, lw=2.4, alpha=0.45, solid_capstyle="round")
-        ax.plot([100 * choice["reversed"]], [row], marker="o", markersize=6.5, color=color)
+        ax.plot([100 * choice["reversed"]], [row], marker="o", markersize=6.5, color=color, clip_on=False)
     ax.set_xlim(left=0)
     x = f"reversed pairs of models in the order of {sensitivity.reference}, in percent"
     return finish(ax, colors, sensitivity.headline, sensitivity.text, x, left=0.4)
