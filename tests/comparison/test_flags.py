@@ -62,6 +62,22 @@ def test_tied_winners_are_named_for_the_metric_they_tie_under():
     assert (lowest.models, "lowest mean x" in lowest.message) == (("b", "c"), True)
 
 
+@pytest.mark.parametrize(
+    ("metrics", "expected"),
+    [
+        (["precision@5", "dcg_linear@10"], "precision@5 and dcg_linear@10 have different units. "),
+        (["dcg_exp@10", "map"], "dcg_exp@10 and map have different units. "),
+        (["dcg_exp@10", "dcg_linear@10"], None),
+        (["ndcg_exp@10", "map"], None),
+    ],
+)
+def test_an_amount_and_a_share_have_different_units(metrics, expected):
+    labels, scores = np.random.default_rng(0).integers(0, 4, (2, 400))
+    comparison = gw.compare({"a": scores, "b": scores[::-1]}, gw.Judgments(labels, group=[10] * 40), metrics, draws=200)
+    messages = [flag.message for flag in comparison.verdict.flags if flag.code == "units"]
+    assert messages == ([f"{expected}For a common one, compare ndcg_linear."] if expected else [])
+
+
 @pytest.mark.parametrize("models", [2, 3, 4, 60])
 def test_pairs_that_never_differ(models):
     same = np.repeat(distinct(40, 1), models, axis=1)

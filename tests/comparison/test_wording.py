@@ -181,3 +181,13 @@ def test_a_single_metric_names_clusters_and_what_to_add():
 )
 def test_a_verdict_names_a_winner_under_both_metrics_once(first, second, expected):
     assert expected in values_of(first, second).verdict.text
+
+
+@pytest.mark.parametrize(("metrics", "either"), [((X, Y), ""), (("map", "mrr"), " by either metric")])
+def test_the_size_that_queries_can_show_is_for_both_of_two_unlike_metrics(metrics, either):
+    """It is the larger one of both metrics. Here it is that of the second, whose values are 100 times as large."""
+    first = np.random.default_rng(0).random((200, 3))
+    values = dict(zip(metrics, (first, 100 * np.random.default_rng(1).random((200, 3))), strict=True))
+    verdict = gw.Comparison(values, ["a", "b", "c"], draws=200).verdict
+    (size,) = re.findall(rf"200 queries can show differences of about ([\d.]+) or more{either}\.", verdict.text)
+    assert float(size) == pytest.approx(verdict.detectable, abs=0.001)

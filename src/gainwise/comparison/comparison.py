@@ -392,7 +392,7 @@ class Comparison:
             possible = tuple(model for model in self.models if model in verdict.common_best)
             verdict = replace(verdict, models=self.models, common_best=possible)
         flags = [*find_equal_label_flags(self._equal_queries, self.counts.any), *verdict.flags]
-        primary = [self.definitions[name] for name in verdict.metrics if name in self.definitions]
+        primary = {name: self.definitions[name] for name in verdict.metrics if name in self.definitions}
         flags += find_unit_flags(primary, self._sample.ranges)
         if self.unjudged is not None:
             flags += find_uneven_judging(self.unjudged, verdict.in_question)

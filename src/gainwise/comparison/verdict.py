@@ -811,7 +811,8 @@ def _describe_kind(verdict: Verdict, choice: Choice, selected: str | None) -> It
         detectable = ""
         if math.isfinite(verdict.detectable):
             size = round_bound(verdict.detectable, up=True)
-            detectable = f"{pluralize(verdict.queries, 'query')} can show differences of about {size} or more."
+            either = "" if choice.has_one_measure or len(choice.labels) < 2 else " by either metric"
+            detectable = f"{pluralize(verdict.queries, 'query')} can show differences of about {size} or more{either}."
         yield from choice.describe_possible(selected, detectable)
 
 
