@@ -261,6 +261,20 @@ class TestLeaderboard:
         assert picture.title.startswith("One model")
 
 
+def test_sums_do_not_cover_long_names_of_grades():
+    """In a report, the picture of ranges of amounts has half of a page."""
+    rng = np.random.default_rng(0)
+    labels = rng.lognormal(5, 2, 2400).round(2) * (rng.random(2400) < 0.4)
+    scores = {name: np.log1p(labels) + noise * rng.normal(size=2400) for name, noise in (("a", 1.5), ("b", 1.55))}
+    comparison = gw.compare(scores, gw.Judgments(labels, group=[12] * 200), ["ndcg_linear@10", "map"], draws=200)
+    ax = Figure(figsize=(5.1, 4.7), layout="constrained").add_subplot()
+    comparison.plot.attribution("a", "b", ax=ax)
+    draw(ax)
+    names = max(label.get_window_extent().x1 for label in ax.get_yticklabels())
+    assert max(len(label.get_text()) for label in ax.get_yticklabels()) > 20
+    assert min(text.get_window_extent().x0 for text in ax.texts) >= names
+
+
 def test_marks_of_choices_that_reverse_no_pair_are_whole(make):
     """They are on the edge of the axes, which would cut their left half off."""
     ax = make(12).plot.sensitivity().ax
