@@ -275,6 +275,16 @@ def test_sums_do_not_cover_long_names_of_grades():
     assert min(text.get_window_extent().x0 for text in ax.texts) >= names
 
 
+@pytest.mark.parametrize("metric", ["mrr", "a_metric_with_a_name_of_many_letters_and_more"])
+def test_the_title_of_choices_is_inside_the_figure(metric):
+    """A comparison from values has few choices with short names, so the axes are wide."""
+    values = np.random.default_rng(0).random((60, 3))
+    ax = gw.Comparison({"map": values, metric: values**2}, list("abc"), draws=200).plot.sensitivity().ax
+    draw(ax)
+    assert ax.get_title(loc="left")
+    assert min(text.get_window_extent().x0 for text in ax.findobj(Text) if text.get_text()) >= 0
+
+
 def test_marks_of_choices_that_reverse_no_pair_are_whole(make):
     """They are on the edge of the axes, which would cut their left half off."""
     ax = make(12).plot.sensitivity().ax

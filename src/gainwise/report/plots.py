@@ -412,7 +412,9 @@ def plot_sensitivity(sensitivity: Sensitivity, ax: Axes | None = None, theme: st
         ax.plot([100 * choice["reversed"]], [row], marker="o", markersize=6.5, color=color, clip_on=False)
     ax.set_xlim(left=0)
     x = f"reversed pairs of models in the order of {sensitivity.reference}, in percent"
-    return finish(ax, colors, sensitivity.headline, sensitivity.text, x, left=0.4)
+    labels = 0.065 * table["choice"].str.len().max()  # Inches beside the axes.
+    left = min(0.4, labels / max(1.0, column_width(ax) - labels - 0.4))
+    return finish(ax, colors, sensitivity.headline, sensitivity.text, x, left=left)
 
 
 LANES = (-0.2, 0.2)
