@@ -111,6 +111,8 @@ def test_pairs_that_differ_by_the_same_amount_are_not_said_to_differ_on_few_quer
     found = flags_of(values, distinct(queries, 2), models=["a", "b"])
     (flag,) = [flag for flag in found.values() if flag.code.endswith("pairs") and flag.code != "lopsided pairs"]
     assert f"a and b differ by the same amount on all but fewer than {number} queries under" in flag.message
+    single = flags_of(values[-1:], values[-1:], models=["a", "b"])["ignored pairs"]
+    assert "a and b differ on fewer than 30 queries under" in single.message
 
 
 class TestLopsidedPairs:

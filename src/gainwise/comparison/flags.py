@@ -254,12 +254,15 @@ def _find_pair_flags(panel: Panel, estimated: Estimate, alpha: float) -> Iterato
             f"{100 * unseen:.2g} % of all queries ({format_confidence(alpha)} confidence)",
         )
     ]
-    for mask, verb in ((~shifted, "differ on"), (shifted, "differ by the same amount on all but")):
-        ignored, thin = ~same & (support < MIN_QUERIES), (support >= MIN_QUERIES) & (support < FEW_QUERIES)
-        text = f"{verb} fewer than {MIN_QUERIES} {units} under a metric, so this metric cannot rule one of them out"
-        cases.append(("ignored pairs", mask & ignored, text))
-        text = f"{verb} fewer than {FEW_QUERIES} {units} under a metric, so the results for it are rough"
-        cases.append(("thin pairs", mask & thin, text))
+    ignored, thin = ~same & (support < MIN_QUERIES), (support >= MIN_QUERIES) & (support < FEW_QUERIES)
+    for code, mask, limit, outcome in (
+        ("ignored pairs", ignored, MIN_QUERIES, "this metric cannot rule one of them out"),
+        ("thin pairs", thin, FEW_QUERIES, "the results for it are rough"),
+    ):
+        by_amount = shifted & (discordant >= limit)
+        for part, verb in ((~by_amount, "differ on"), (by_amount, "differ by the same amount on all but")):
+            text = f"{verb} fewer than {limit} {units} under a metric, so {outcome}"
+            cases.append((code, mask & part, text))
     text = f"differ under a metric mainly on a few {units} with large differences, so the results for it are rough"
     cases.append(("lopsided pairs", lopsided, text))
     for code, mask, text in cases:
