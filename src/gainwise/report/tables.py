@@ -205,7 +205,8 @@ def describe_leaders(content: Content) -> list[str]:
         if part.verdict is not None
     }
     others = [metric for metric in comparison.metrics if metric not in comparison.primary]
-    is_best |= {f"by {metric}": comparison.leaderboard.loc[leader, f"{metric} rank"] == 1 for metric in others}
+    ranks = comparison.leaderboard.loc[leader]
+    is_best |= {f"by {metric}": bool(ranks[f"{metric} rank"] == 1) for metric in others}
     groups = (
         ("has the best mean", "and", [place for place, best in is_best.items() if best]),
         ("does not have the best mean", "or", [place for place, best in is_best.items() if not best]),
