@@ -347,3 +347,11 @@ def test_large_numbers_have_few_digits():
     (least,) = re.findall(r"by at least ([\d.e+]+) DCG", text.partition("\n")[0])
     exact = comparison.verdict.regrets_lower["dcg_exp@10"]["A"]
     assert 0 <= exact - float(least) < 1e-3 * exact
+
+
+@pytest.mark.parametrize("means", [[0.5], [0.5, 0.6], [0.5, 0.6, 0.55]])
+def test_json_has_no_negative_zero(means):
+    values = np.random.default_rng(0).normal(means, 0.1, (300, len(means)))
+    comparison = gw.Comparison({"map": values, "mrr": 1 - values}, list("ABC")[: len(means)], draws=500)
+    assert not re.search(r"-0\.0\b(?!\d)", comparison.to_json())
+    assert not np.signbit(comparison.standings["regret_upper"]).any()
