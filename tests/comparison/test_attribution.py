@@ -301,3 +301,13 @@ def test_bands_end_at_the_deepest_cutoff(metrics, names):
     labels = np.arange(40) % 4
     why = attribution(gw.Judgments(labels, group=[40]), {"A": labels, "B": -labels}, metrics)
     assert why.grades_by_ranks.columns.tolist() == names
+
+
+def test_the_text_names_grades_that_contribute_only():
+    """A and B have the same scores. C has one document of grade 1 at rank 1 instead of 2: 1 - 1/log2(3) = 0.3691."""
+    judgments = gw.Judgments([1, 0], group=[2])
+    comparison = gw.compare({"A": [1, 2], "B": [1, 2], "C": [2, 1]}, judgments, ["ndcg_linear@2", "map"], draws=200)
+    assert "ndcg_linear@2: +0.0000, no grade contributes" in comparison.attribution("A", "B").text
+    text = comparison.attribution("C", "A").text
+    assert text.count("from grade 1 at rank") == 2
+    assert "ndcg_linear@2: +0.3691, most: +1.0000 from grade 1 at rank 1, -0.6309 from grade 1 at rank 2" in text

@@ -62,6 +62,22 @@ def test_tied_winners_are_named_for_the_metric_they_tie_under():
     assert (lowest.models, "lowest mean x" in lowest.message) == (("b", "c"), True)
 
 
+@pytest.mark.parametrize(
+    ("metrics", "expected"),
+    [
+        (["precision@5", "dcg_linear@10"], "precision@5 and dcg_linear@10 have different units. "),
+        (["dcg_exp@10", "map"], "dcg_exp@10 and map have different units. "),
+        (["dcg_exp@10", "dcg_linear@10"], None),
+        (["ndcg_exp@10", "map"], None),
+    ],
+)
+def test_an_amount_and_a_share_have_different_units(metrics, expected):
+    labels, scores = np.random.default_rng(0).integers(0, 4, (2, 400))
+    comparison = gw.compare({"a": scores, "b": scores[::-1]}, gw.Judgments(labels, group=[10] * 40), metrics, draws=200)
+    messages = [flag.message for flag in comparison.verdict.flags if flag.code == "units"]
+    assert messages == ([f"{expected}For a common one, compare ndcg_linear."] if expected else [])
+
+
 @pytest.mark.parametrize("models", [2, 3, 4, 60])
 def test_pairs_that_never_differ(models):
     same = np.repeat(distinct(40, 1), models, axis=1)
@@ -84,6 +100,19 @@ def test_pairs_that_differ_on_few_queries_under_one_metric(differing, code):
     found = flags_of(first, distinct(150, 2), models=["a", "b"])
     about_pairs = [(flag.code, flag.pairs) for flag in found.values() if flag.code.endswith(("pairs", "models"))]
     assert about_pairs == ([] if code is None else [(code, (("a", "b"),))])
+
+
+@pytest.mark.parametrize(("others", "number"), [(0, 30), (7, 30), (50, 100)])
+def test_pairs_that_differ_by_the_same_amount_are_not_said_to_differ_on_few_queries(others, number):
+    queries = 2000
+    values = distinct(queries, 2)
+    values[:, 1] = values[:, 0] + 0.25
+    values[:others, 1] = 0
+    found = flags_of(values, distinct(queries, 2), models=["a", "b"])
+    (flag,) = [flag for flag in found.values() if flag.code.endswith("pairs") and flag.code != "lopsided pairs"]
+    assert f"a and b differ by the same amount on all but fewer than {number} queries under" in flag.message
+    single = flags_of(values[-1:], values[-1:], models=["a", "b"])["ignored pairs"]
+    assert "a and b differ on fewer than 30 queries under" in single.message
 
 
 class TestLopsidedPairs:

@@ -217,3 +217,11 @@ class TestCrossings:
             assert found.base == pytest.approx(2, rel=1e-4)
             for ratio in (found.upper / 2, 2 / found.lower):
                 assert end - 1e-9 <= ratio <= end * step + 1e-9
+
+
+def test_labels_that_are_all_0_have_the_same_mean_at_every_base():
+    judgments = gw.Judgments(np.zeros(240), group=[4] * 60)
+    scores = {"a": np.arange(240.0), "b": -np.arange(240.0)}
+    path = gw.compare(scores, judgments, ["ndcg_linear@3", "ndcg_exp@3"], draws=200).gains([1, 2, 4])
+    assert not path.mean.any()
+    assert path.verdict.always_best == ("a", "b")

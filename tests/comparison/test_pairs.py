@@ -122,6 +122,14 @@ def test_models_that_never_differ():
     assert (-row["lower a"], row["upper a"]) == pytest.approx((half, half))
 
 
+def test_models_that_differ_by_a_constant_are_not_identical():
+    value = np.random.default_rng(0).random((50, 1))
+    row = pairs_table({"a": value + np.array([0, 0.25]), "b": value - np.array([0, 0.25])}, draws=500).iloc[0]
+    assert (row.flag, row["losses a"], row["wins b"], row.differing) == ("few", 50, 50, 0)
+    (single,) = pairs_table(dict.fromkeys("ab", np.array([[0.1, 0.2]])), draws=500).flag
+    assert single == "few"
+
+
 @pytest.mark.parametrize(("queries", "width"), [(29, 1.0), (300, 1.0), (300, np.inf)])
 def test_p_of_a_constant_difference_is_that_of_its_bound(queries, width):
     """The lower bound c − (B + c)(1 − γ^(1/n)) is 0 at γ = (B/(B + c))^n."""

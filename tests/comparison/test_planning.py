@@ -58,6 +58,18 @@ class TestPlansOfFixedModels:
         assert shipped.mean() == pytest.approx(0.8, abs=0.015)
         assert ("differ on only" in found.text) is (differing < 1)
 
+    @pytest.mark.parametrize(
+        ("models", "expected"),
+        [
+            (2, "model 2 by 0.0100 under the first metric and worse by as much under the second (2 models)."),
+            (3, "all others by 0.0100 under the first metric, model 2 by as much under the second (3 models)."),
+        ],
+    )
+    def test_a_plan_states_differences_that_are_possible(self, models, expected):
+        """No model can be better than all others under one metric if another model is equal to them."""
+        text = gw.plan(0.01, claim="genuine", query=0.05, models=models).text
+        assert f"no model is best under both metrics, if model 1 is better than {expected}" in text
+
     def test_equal_models_ship_without_loss(self):
         found = gw.plan(0.0, claim="ship", query=0.1, margin=0.01, require="no_loss")
         assert found.queries == pytest.approx(((norm.ppf(0.975) + norm.ppf(0.8)) * 10) ** 2, rel=0.15)

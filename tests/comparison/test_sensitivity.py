@@ -161,3 +161,20 @@ def test_choices_are_those_that_the_metric_has(metric, judgments, kinds):
     largest = f"reverses {100 * first['reversed']:.1f} % of the pairs of models"
     assert (largest in found.headline) == (found.queries >= 30)
     assert ("The gain reverses" in found.headline) <= ("gain" in kinds)
+
+
+def test_equal_models_have_no_order_that_a_choice_can_change():
+    """The halves have uneven weights, so that sums of equal values differ by rounding."""
+    values = np.repeat(np.random.default_rng(0).random((201, 1)), 3, axis=1)
+    comparison = gw.Comparison({"map": values, "mrr": values}, list("abc"), weights=np.linspace(0.1, 1, 201))
+    sensitivity = comparison.sensitivity()
+    assert not sensitivity.table[["reversed", "winner_changes", "largest"]].any(axis=None)
+    assert sensitivity.text.endswith("The winner, a, is the same under every choice.")
+
+
+def test_a_tie_under_another_metric_does_not_change_the_winner():
+    values = np.random.default_rng(0).random((60, 1)) + np.array([0.0, 0.1])
+    tied = np.full((60, 2), 0.5)
+    sensitivity = gw.Comparison({"map": values, "mrr": tied}, ["a", "b"]).sensitivity()
+    found = share_of(sensitivity, "mrr")
+    assert (found["winner"], found["winner_changes"]) == ("b", 0)

@@ -169,3 +169,25 @@ def test_a_single_metric_names_clusters_and_what_to_add():
     repeats = [column[:, None] + rng.normal(0, 0.02, 5) for column in values.T]
     advice = gw.Comparison({"mrr": repeats}, ["A", "B"]).content.chart.advice
     assert as_text(advice).endswith("Add queries and repeats, not configurations.")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ([0.6, 0.5], [0.6, 0.5], f"m0 has the highest mean {X} (0.6000) and the highest mean {Y} (0.6000)."),
+        ([0.6, 0.5], [0.5, 0.6], f"m0 has the highest mean {X} (0.6000) and m1 has the highest mean {Y} (0.6000)."),
+        ([0.6], [0.5], f"m0 has the mean {X} (0.6000) and the mean {Y} (0.5000)."),
+    ],
+)
+def test_a_verdict_names_a_winner_under_both_metrics_once(first, second, expected):
+    assert expected in values_of(first, second).verdict.text
+
+
+@pytest.mark.parametrize(("metrics", "either"), [((X, Y), ""), (("map", "mrr"), " by either metric")])
+def test_the_size_that_queries_can_show_is_for_both_of_two_unlike_metrics(metrics, either):
+    """It is the larger one of both metrics. Here it is that of the second, whose values are 100 times as large."""
+    first = np.random.default_rng(0).random((200, 3))
+    values = dict(zip(metrics, (first, 100 * np.random.default_rng(1).random((200, 3))), strict=True))
+    verdict = gw.Comparison(values, ["a", "b", "c"], draws=200).verdict
+    (size,) = re.findall(rf"200 queries can show differences of about ([\d.]+) or more{either}\.", verdict.text)
+    assert float(size) == pytest.approx(verdict.detectable, abs=0.001)

@@ -131,3 +131,17 @@ def test_in_a_terminal_names_are_no_markup():
     shown = console.file.getvalue()
     assert "Against [red]production" in shown
     assert re.search(r"\[bold\]new +ship +\+0\.0", shown)
+
+
+@pytest.mark.parametrize("losses", [(), (FIRST,), (FIRST, SECOND)])
+def test_the_chart_names_its_sign(losses):
+    """The candidate raises both metrics, which is worse if lower values are better. Right is better in any case."""
+    gw.metric("sign_first", lambda labels, scores: 0.0, higher_is_better=False)
+    gw.metric("sign_second", lambda labels, scores: 0.0, higher_is_better=False)
+    names = {FIRST: "sign_first" if FIRST in losses else "map", SECOND: "sign_second" if SECOND in losses else "mrr"}
+    values = {names[metric]: table for metric, table in values_of([(0.02, 0.03)]).items()}
+    chart = Comparison(values, ["production", "A"], ranges={}, draws=500, baseline="production").content.chart
+    (row,) = [row for row in chart.rows if row.model == "A"]
+    signs = [-1 if metric in losses else 1 for metric in (FIRST, SECOND)]
+    assert [mark.value for mark in row.marks] == pytest.approx([0.02 * signs[0], 0.03 * signs[1]], abs=0.005)
+    assert ("improvement over the baseline" if losses else "change against the baseline") in chart.caption

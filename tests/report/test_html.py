@@ -173,7 +173,8 @@ def test_the_section_of_queries_counts_those_on_which_the_named_models_differ(tm
         opposite, differ = np.sum(leads[0] * leads[1] < 0), np.sum(np.abs(leads).max(axis=0) > 1e-12)
         text = f"On {opposite} of 100 queries the two metrics prefer different ones of {first} and {second}."
         if not opposite:
-            text = text.replace("On 0", "On none").replace(f"{second}.", f"{second}, which differ on {differ}.")
+            text = text.replace(f"On {opposite} of 100 queries the", "On no query do the")
+            text = text.replace(f"{second}.", f"{second}, which differ on {differ} of 100 queries.")
         assert text in " ".join(page.texts("p"))
 
 

@@ -261,6 +261,41 @@ class TestLeaderboard:
         assert picture.title.startswith("One model")
 
 
+def test_sums_do_not_cover_long_names_of_grades():
+    """In a report, the picture of ranges of amounts has half of a page."""
+    rng = np.random.default_rng(0)
+    labels = rng.lognormal(5, 2, 2400).round(2) * (rng.random(2400) < 0.4)
+    scores = {name: np.log1p(labels) + noise * rng.normal(size=2400) for name, noise in (("a", 1.5), ("b", 1.55))}
+    comparison = gw.compare(scores, gw.Judgments(labels, group=[12] * 200), ["ndcg_linear@10", "map"], draws=200)
+    ax = Figure(figsize=(5.1, 4.7), layout="constrained").add_subplot()
+    comparison.plot.attribution("a", "b", ax=ax)
+    draw(ax)
+    names = max(label.get_window_extent().x1 for label in ax.get_yticklabels())
+    assert max(len(label.get_text()) for label in ax.get_yticklabels()) > 20
+    assert min(text.get_window_extent().x0 for text in ax.texts) >= names
+
+
+@pytest.mark.parametrize("metric", ["mrr", "a_metric_with_a_name_of_many_letters_and_more"])
+def test_the_title_of_choices_is_inside_the_figure(metric):
+    """A comparison from values has few choices with short names, so the axes are wide."""
+    values = np.random.default_rng(0).random((60, 3))
+    ax = gw.Comparison({"map": values, metric: values**2}, list("abc"), draws=200).plot.sensitivity().ax
+    draw(ax)
+    assert ax.get_title(loc="left")
+    assert min(text.get_window_extent().x0 for text in ax.findobj(Text) if text.get_text()) >= 0
+
+
+def test_marks_of_choices_that_reverse_no_pair_are_whole(make):
+    """They are on the edge of the axes, which would cut their left half off."""
+    ax = make(12).plot.sensitivity().ax
+    image = np.frombuffer(draw(ax), dtype=np.uint8).reshape(*ax.figure.canvas.get_width_height()[::-1], 4)
+    marks = [line for line in ax.lines if line.get_marker() == "o" and line.get_xdata()[0] == 0]
+    for mark in marks:
+        x, y = ax.transData.transform((0, mark.get_ydata()[0])).round().astype(int)
+        assert to_hex(image[len(image) - 1 - y, x - 2, :3] / 255) == to_hex(mark.get_color())
+    assert marks
+
+
 def test_a_picture_shows_itself_in_a_notebook_with_its_words(make):
     picture = make(8).plot.leaderboard()
     assert isinstance(picture, Picture)

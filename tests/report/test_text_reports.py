@@ -224,3 +224,134 @@ def test_markdown_names_the_leader_of_segments_and_other_metrics():
     comparison = gw.compare(scores, gw.Judgments(labels, group=[12] * 100), metrics, segments=segments, draws=500)
     expected = "good has the best mean in device 0 (50 queries), in device 1 (50 queries) and by map@10."
     assert expected in comparison.to_markdown().replace("\\", "")
+
+
+def test_markdown_does_not_deny_the_best_mean_to_a_leader_that_shares_it():
+    """B leads the primary metrics. It shares the best mean by mrr, and in segment y, with A, the first by name."""
+    rng = np.random.default_rng(0)
+    halves = rng.random((60, 1)) + np.array([0.0, 0.2]), np.repeat(rng.random((60, 1)), 2, axis=1)
+    values = dict.fromkeys(["ndcg_linear@10", "ndcg_exp@10"], np.concatenate(halves))
+    values |= {"mrr": np.full((120, 2), 0.5), "map": rng.random((120, 1)) - np.array([0.0, 0.1])}
+    comparison = gw.Comparison(values, ["A", "B"], segments=["x"] * 60 + ["y"] * 60, draws=500)
+    text = comparison.to_markdown()
+    assert (
+        "B has the best mean in segment x (60 queries), in segment y (60 queries) and by mrr, and does not have the "
+        "best mean by map." in text
+    )
+    values["err(max_label=4)@10"] = values["map"]
+    both = gw.Comparison(values, ["A", "B"], draws=500).to_markdown().replace("\\", "")
+    assert "does not have the best mean by map or by err(max_label=4)@10." in both
+
+
+@pytest.mark.parametrize(
+    ("shift", "differing", "clusters", "expected"),
+    [
+        (0.0, 0, None, "never differ"),
+        (0.0, 7, None, "differ on 7 queries"),
+        (0.25, 7, None, "differ by the same amount on all but 7 queries"),
+        (0.0, 150, np.arange(150) % 3, "differ on 3 clusters"),
+        (0.0, 150, None, ""),
+    ],
+)
+def test_pairs_state_on_how_many_queries_or_clusters_the_models_differ(shift, differing, clusters, expected):
+    value = np.random.default_rng(0).random((150, 1))
+    values = value + np.array([0.0, shift])
+    values[:differing, 1] = 2 + np.random.default_rng(1).random(differing)
+    comparison = gw.Comparison(dict.fromkeys(["map", "mrr"], values), ["A", "B"], clusters=clusters, draws=500)
+    (row,) = [line for line in comparison.to_markdown().splitlines() if line.startswith("| A | B |")]
+    assert row.split(" | ")[5] == ("\u2013" if not expected else f"\u2013 ({expected})")
+
+
+def test_pairs_show_the_p_value_of_an_opposite_order_only():
+    """A is better than C under both metrics, and A and B are in opposite order."""
+    noise = np.random.default_rng(0).normal(0, 0.1, (300, 3))
+    values = {"map": noise + np.array([0.5, 0.4, 0.0]), "mrr": noise[::-1] + np.array([0.4, 0.5, 0.0])}
+    lines = gw.Comparison(values, ["A", "B", "C"], draws=500).to_markdown().splitlines()
+    cells = {line[2:7]: line.split(" | ") for line in lines if line.count(" | ") == 7 and line[2] in "ABC"}
+    assert cells["A | B"][4] == "**yes** (significant)"
+    assert float(cells["A | B"][5]) <= 0.05
+    assert cells["A | C"][4:6] == ["no", "\u2013"]
+
+
+SAMPLE = "The queries are the random sample and the models are fixed"
+
+
+class TestMethod:
+    """The scope and the method are those of the comparison."""
+
+    values = np.random.default_rng(0).random((60, 3))
+
+    def describe(self, metrics=("map", "mrr"), values=values, models=("A", "B", "C"), **options):
+        comparison = gw.Comparison(dict.fromkeys(metrics, values), models, draws=500, **options)
+        return comparison.to_markdown().partition("#### Method and scope")[2].replace("\\", ""), comparison
+
+    @pytest.mark.parametrize("metrics", [("map",), ("map", "mrr")])
+    def test_names_repeats_and_clusters(self, metrics):
+        values = [np.random.default_rng(1).random((60, 5)), self.values[:, 0]]
+        repeats, comparison = self.describe(metrics, values, ["A", "B"])
+        assert "A is a training configuration, trained 5 times" in repeats
+        assert SAMPLE not in comparison.to_markdown()
+        clusters, comparison = self.describe(metrics, clusters=np.arange(60) % 40)
+        assert "The clusters of queries are the random sample" in clusters
+        assert comparison.to_markdown().count("The clusters of queries are the random sample") == 2
+
+    def test_of_a_single_model_is_about_its_means(self):
+        text, _ = self.describe(values=self.values[:, :1], models=["A"])
+        assert SAMPLE in text
+        assert "Intervals of the means have simultaneous 95 % confidence" in text
+        assert not re.search("verdict|pairs|regret|margin", text)
+
+    def test_of_betting_is_not_the_two_step_test(self):
+        ranges = {"map": (0, 1), "mrr": (0, 1)}
+        asymptotic, betting = (self.describe(bounds=kind, ranges=ranges)[0] for kind in ("asymptotic", "betting"))
+        assert "two-step" in asymptotic
+        assert "by betting" not in asymptotic
+        assert "by betting" in betting
+        assert "two-step" not in betting
+
+
+def test_reservations_about_a_single_metric_are_shown():
+    tied = np.repeat(np.random.default_rng(0).random((60, 1)), 2, axis=1)
+    comparison = gw.Comparison({"map": tied}, ["A", "B"], draws=500)
+    assert "\n- A and B share the highest mean map. Results show A, the first by name.\n" in comparison.to_markdown()
+
+
+def test_numbers_of_one_and_two_are_written_in_words():
+    """Thirteen rows, with that of random order, are one more than the table has."""
+    labels = np.random.default_rng(0).integers(0, 3, 40)
+    scores = {f"m{number}": np.random.default_rng(number).random(40) for number in range(12)}
+    judgments, metrics = gw.Judgments(labels, group=[20, 20]), ["map", "mrr"]
+    text = gw.compare(scores, judgments, metrics, draws=500).to_markdown()
+    assert "\n#### All 12 models under both metrics\n" in text
+    assert "\n1 more row is in the HTML report.\n" in text
+    single = gw.compare({"m0": scores["m0"]}, judgments, "map", draws=500).to_markdown()
+    assert "\n#### The model under the metric\n" in single
+    pair = gw.compare({name: scores[name] for name in ("m0", "m1")}, judgments, metrics, segments=["x", "y"], draws=500)
+    assert "\n#### Both models under both metrics\n" in pair.to_markdown()
+    assert "Both segments together have 95 % confidence" in pair.segments.text
+
+
+def test_markdown_of_labels_0_and_1_states_on_how_many_queries_the_models_differ():
+    """Markdown has no list of queries. The rankings differ on the first query only."""
+    judgments = gw.Judgments([1, 0, 0, 1], group=[2, 2])
+    text = gw.compare({"A": [2, 1, 1, 2], "B": [1, 2, 1, 2]}, judgments, draws=500).to_markdown()
+    assert "\n#### Which queries\n\nA and B differ on 1 of 2 queries.\n" in text
+
+
+def test_large_numbers_have_few_digits():
+    """Such means result from an exponential gain of labels that are amounts."""
+    values = 1e12 * np.random.default_rng(0).normal([5.0, 5.3], 1, (200, 2))
+    comparison = gw.Comparison(dict.fromkeys(["dcg_linear@10", "dcg_exp@10"], values), ["A", "B"], draws=500)
+    text = comparison.to_markdown()
+    assert not re.search(r"\d{5}", text.replace("10,000", ""))
+    (least,) = re.findall(r"by at least ([\d.e+]+) DCG", text.partition("\n")[0])
+    exact = comparison.verdict.regrets_lower["dcg_exp@10"]["A"]
+    assert 0 <= exact - float(least) < 1e-3 * exact
+
+
+@pytest.mark.parametrize("means", [[0.5], [0.5, 0.6], [0.5, 0.6, 0.55]])
+def test_json_has_no_negative_zero(means):
+    values = np.random.default_rng(0).normal(means, 0.1, (300, len(means)))
+    comparison = gw.Comparison({"map": values, "mrr": 1 - values}, list("ABC")[: len(means)], draws=500)
+    assert not re.search(r"-0\.0\b(?!\d)", comparison.to_json())
+    assert not np.signbit(comparison.standings["regret_upper"]).any()

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 MINUS = "\u2212"
 
+LARGE = 1e7
+"""Numbers from this on are written with an exponent, because more digits are hard to read."""
+
 DECIMALS = 3
 """Decimals of every difference of means and of its bounds. Means have four."""
 
@@ -28,6 +31,16 @@ def pluralize(number: int, thing: str) -> str:
     """
     plural = f"{thing[:-1]}ies" if thing.endswith("y") else f"{thing}{'es' if thing.endswith('s') else 's'}"
     return f"{number:,} {thing if number == 1 else plural}"
+
+
+def count_all(number: int, thing: str) -> str:
+    """Return all of a number of things in words.
+
+    >>> count_all(1, "model"), count_all(2, "model"), count_all(3, "model")
+    ('the model', 'both models', 'all 3 models')
+    """
+    things = pluralize(number, thing)
+    return f"all {things}" if number > 2 else f"{'the' if number == 1 else 'both'} {things.partition(' ')[2]}"
 
 
 def agree(number: int, verb: str) -> str:
@@ -109,14 +122,18 @@ def format_number(value: float, places: int = 4, plus: bool = False) -> str:
 def format_mean(value: float, places: int = 4, plus: bool = False) -> str:
     """Return a number with exactly `places` decimals and a real minus sign, a dash for NaN, or "unbounded".
 
+    Numbers from `LARGE` on have four digits and an exponent instead.
+
     >>> format_mean(0.123456), format_mean(-0.5), format_mean(-0.0001, 3), format_mean(float("nan"))
     ('0.1235', '\u22120.5000', '0.000', '\u2013')
+    >>> format_mean(2.5e12), format_mean(-146365719243.273)
+    ('2.5e+12', '\u22121.464e+11')
     """
     if math.isnan(value):
         return "\u2013"
     if math.isinf(value):
         return "unbounded"
-    text = f"{abs(value):.{places}f}"
+    text = f"{abs(value):.{places}f}" if abs(value) < LARGE else f"{abs(value):.4g}"
     sign = MINUS if value < 0 else "+" if plus else ""
     return sign + text if float(text) else text
 
@@ -162,13 +179,20 @@ def format_interval(lower: float, upper: float) -> str:
 def round_bound(value: float, up: bool, limit: float | None = None) -> str:
     """Return a bound rounded to three places in its safe direction. Smaller bounds have more places.
 
-    With a limit, such as a margin, there are as many places as the text needs to be on the same side of it.
+    Bounds from `LARGE` on have an exponent. With a limit, such as a margin, there are as many places as the text needs
+    to be on the same side of it.
 
     >>> round_bound(0.0241, up=True), round_bound(0.0054, up=False), round_bound(0.0003, up=False)
     ('0.025', '0.005', '0.0003')
     >>> round_bound(0.01994, up=False, limit=0.0199), round_bound(0.0241, up=True, limit=0.0242)
     ('0.01994', '0.0241')
+    >>> round_bound(146365719243.273, up=True), round_bound(146365719243.273, up=False)
+    ('1.464e+11', '1.463e+11')
     """
+    if LARGE <= value < math.inf:
+        exponent = math.floor(math.log10(value))
+        scale = 10.0**exponent
+        return f"{round_bound(value / scale, up, limit and limit / scale)}e+{exponent}"
     for places in range(DECIMALS, 9 if math.isfinite(value) else DECIMALS):
         scaled = value * 10**places
         whole = math.ceil(scaled - 1e-6) if up else math.floor(scaled + 1e-6)

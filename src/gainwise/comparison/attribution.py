@@ -130,10 +130,11 @@ class Attribution(TextResult):
         lines = [f"Attribution of {self.models[0]} - {self.models[1]} over {size}"]
         table = self.frame()
         for metric in self.metrics:
-            cells = table[table["metric"] == metric]
+            cells = table[(table["metric"] == metric) & (table["contribution"] != 0)]
             largest = cells.iloc[np.argsort(-cells["contribution"].abs(), kind="stable")[:2]].to_dict("records")
             parts = [f"{row['contribution']:+.4f} from grade {row['grade']} at rank {row['ranks']}" for row in largest]
-            lines.append(f"{metric}: {self.difference[metric]:+.4f}, most: {', '.join(parts)}")
+            most = f", most: {', '.join(parts)}" if parts else ", no grade contributes"
+            lines.append(f"{metric}: {self.difference[metric]:+.4f}{most}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:

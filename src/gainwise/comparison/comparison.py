@@ -341,8 +341,7 @@ class Comparison:
             Number of queries, or clusters, with another difference than the most frequent one, the smaller one of the
             primary metrics. The most frequent difference is 0 unless more than 90 % of the queries have another one.
         ``flag``
-            ``"identical"`` (never differ), ``"few"`` (differ on fewer than 30 queries), ``"thin"`` (fewer than 100), or
-            empty.
+            ``"identical"`` (never differ), ``"few"`` (`differing` is below 30), ``"thin"`` (below 100), or empty.
         ``difference M``, ``lower M``, ``upper M`` for each metric M
             Mean difference in the unit of the metric, with a confidence interval. The intervals of all pairs under both
             primary metrics are simultaneous, and so are those of all pairs under each other metric.
@@ -393,7 +392,7 @@ class Comparison:
             possible = tuple(model for model in self.models if model in verdict.common_best)
             verdict = replace(verdict, models=self.models, common_best=possible)
         flags = [*find_equal_label_flags(self._equal_queries, self.counts.any), *verdict.flags]
-        primary = [self.definitions[name] for name in verdict.metrics if name in self.definitions]
+        primary = {name: self.definitions[name] for name in verdict.metrics if name in self.definitions}
         flags += find_unit_flags(primary, self._sample.ranges)
         if self.unjudged is not None:
             flags += find_uneven_judging(self.unjudged, verdict.in_question)

@@ -16,6 +16,7 @@ from .._common.typing import Floats
 from ..evaluation.evaluator import HANDLING
 from ..judgments import Unjudged
 from ..metrics.base import Metric
+from ..metrics.dcg import DCG
 from .estimates import MIN_QUERIES, ROUNDING, Estimate, compute_repeat_means
 from .panel import FEW_REPEATS, Panel, QueryCounts
 
@@ -79,19 +80,20 @@ def find_equal_label_flags(equal: int, queries: int) -> Iterator[Flag]:
         yield NO_EVIDENCE_FLAG if equal == queries else Flag("equal labels", f"{equal:,} of {queries:,} {reason}")
 
 
-def find_unit_flags(metrics: Iterable[Metric], ranges: Mapping[str, tuple[float, float]]) -> Iterator[Flag]:
-    """Yield a flag if a metric is an amount in a column, so that it has another unit than a metric of other labels.
+def find_unit_flags(metrics: Mapping[str, Metric], ranges: Mapping[str, tuple[float, float]]) -> Iterator[Flag]:
+    """Yield a flag if a metric is an amount, such as DCG, so that it has another unit than a share of the ideal.
 
     >>> from gainwise.metrics.names import parse_metrics
-    >>> metrics = parse_metrics("map", "cg(column=sold)")
+    >>> metrics = {str(metric): metric for metric in parse_metrics("map", "cg(column=sold)")}
     >>> print(*find_unit_flags(metrics, {"map": (0, 1), "cg(column=sold)": (0, math.inf)}))
     map and cg(column=sold) have different units. For a common one, compare ndcg_linear(column=sold).
     """
-    named = {str(metric): metric for metric in metrics}
-    amount = next((own.column for name, own in named.items() if own.column and ranges[name][1] == math.inf), None)
-    if amount is not None and len({metric.column for metric in named.values()}) > 1:
-        text = f"{join_names(list(named))} have different units."
-        yield Flag("units", f"{text} For a common one, compare ndcg_linear(column={amount}).")
+    units = {name: (metric.column, ranges[name][1] == math.inf) for name, metric in metrics.items()}
+    amount = next((metric for name, metric in metrics.items() if isinstance(metric, DCG) and units[name][1]), None)
+    if amount is not None and len(set(units.values())) > 1:
+        column = "" if amount.column is None else f"(column={amount.column})"
+        text = f"{join_names(list(metrics))} have different units."
+        yield Flag("units", f"{text} For a common one, compare ndcg_linear{column}.")
 
 
 def find_left_out_flags(counts: QueryCounts) -> Iterator[Flag]:
@@ -242,27 +244,28 @@ def _find_pair_flags(panel: Panel, estimated: Estimate, alpha: float) -> Iterato
     discordant = (estimated.wins + estimated.wins.transpose(0, 2, 1)).max(axis=0)
     support, same = estimated.support.min(axis=0), discordant == 0
     lopsided = (support >= FEW_QUERIES) & (np.abs(estimated.skewness).max(axis=0) > MAX_SKEWNESS)
+    shifted = (estimated.modal != 0).any(axis=0)
     units = "queries" if panel.units == panel.queries else "clusters"
-    cases = {
-        "identical models": (
+    cases = [
+        (
+            "identical models",
             same,
             "never differ in this sample and count as one model, but may differ on up to "
             f"{100 * unseen:.2g} % of all queries ({format_confidence(alpha)} confidence)",
-        ),
-        "ignored pairs": (
-            ~same & (support < MIN_QUERIES),
-            f"differ on fewer than {MIN_QUERIES} {units} under a metric, so this metric cannot rule one of them out",
-        ),
-        "thin pairs": (
-            (support >= MIN_QUERIES) & (support < FEW_QUERIES),
-            f"differ on fewer than {FEW_QUERIES} {units} under a metric, so the results for it are rough",
-        ),
-        "lopsided pairs": (
-            lopsided,
-            f"differ under a metric mainly on a few {units} with large differences, so the results for it are rough",
-        ),
-    }
-    for code, (mask, text) in cases.items():
+        )
+    ]
+    ignored, thin = ~same & (support < MIN_QUERIES), (support >= MIN_QUERIES) & (support < FEW_QUERIES)
+    for code, mask, limit, outcome in (
+        ("ignored pairs", ignored, MIN_QUERIES, "this metric cannot rule one of them out"),
+        ("thin pairs", thin, FEW_QUERIES, "the results for it are rough"),
+    ):
+        by_amount = shifted & (discordant >= limit)
+        for part, verb in ((~by_amount, "differ on"), (by_amount, "differ by the same amount on all but")):
+            text = f"{verb} fewer than {limit} {units} under a metric, so {outcome}"
+            cases.append((code, mask & part, text))
+    text = f"differ under a metric mainly on a few {units} with large differences, so the results for it are rough"
+    cases.append(("lopsided pairs", lopsided, text))
+    for code, mask, text in cases:
         places = zip(*np.nonzero(np.triu(mask, 1)), strict=True)
         if pairs := tuple((panel.models[first], panel.models[second]) for first, second in places):
             names = join_names([f"{first} and {second}" for first, second in pairs], word="as well as")

@@ -370,7 +370,7 @@ def _prepare_values(
     trainings = sum(max(1, count) for count in panel.repeat_counts)
     # One array of scores at a time is in memory.
     all_scores = (scores for model in panel.models for scores in rankings.repeat_scores(model))
-    is_small = len(levels) <= MAX_GRADES and len(levels) * trainings * len(queries) <= MAX_COUNTS
+    is_small = 0 < len(levels) <= MAX_GRADES and len(levels) * trainings * len(queries) <= MAX_COUNTS
     if not (is_small and all(gains is not None for gains in at_bases(levels, bases))):
         evaluator = Evaluator([set_base(template, base) for base in bases], judgments)
         evaluated = np.empty((len(bases), trainings, len(queries)))

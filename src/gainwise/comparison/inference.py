@@ -625,7 +625,7 @@ def bound_regrets_from_above(differences: Floats) -> Floats:
     array([0.04, 0.03, 0.03])
     """
     direct = np.maximum(0.0, -differences.min(axis=-2))
-    return np.asarray(np.maximum(0.0, (direct[..., None] - differences).min(axis=-2)))
+    return np.asarray(np.maximum(0.0, (direct[..., None] - differences).min(axis=-2)) + 0.0)  # Not -0.0.
 
 
 def compute_regret_band(estimated: Estimate, bootstrap: BootstrapDraws, alpha: float) -> tuple[Floats, Floats]:
@@ -660,7 +660,7 @@ def compute_regret_band(estimated: Estimate, bootstrap: BootstrapDraws, alpha: f
     differences, lower = bound(alpha - beta, -slack)
     lower[lower <= estimated.tolerance[:, None]] = 0.0
     may_be_best = np.broadcast_to((first == 0)[:, None, :], differences.shape)
-    upper = -differences.transpose(0, 2, 1)
+    upper = 0.0 - differences.transpose(0, 2, 1)
     upper = np.maximum(0.0, upper.max(axis=2, initial=0.0, where=may_be_best))
     return lower, np.maximum(upper, np.maximum(0.0, estimated.difference.max(axis=2)))
 

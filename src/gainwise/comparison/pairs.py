@@ -173,12 +173,12 @@ def _find_conflicts(joint: JointEstimate, pairs: Pairs) -> Bools:
 def _build_conflicts(joint: JointEstimate, pairs: Pairs, effects: Effects, common: Effects) -> dict[str, Any]:
     """Return the pairs of models, and the columns about conflicts of two metrics, from the effects on their queries."""
     models, conflict = joint.panel.models, _find_conflicts(joint, pairs)
-    below = joint.estimated.below
+    below, duplicate_of = joint.estimated.below, joint.estimated.duplicate_of
+    is_identical = (duplicate_of[:, pairs.first] == duplicate_of[:, pairs.second]).all(axis=0)
     support = below[:, pairs.first, pairs.second] + below[:, pairs.second, pairs.first]
     least = support.min(axis=0)
-    flag = np.select(
-        [support.max(axis=0) == 0, least < MIN_QUERIES, least < FEW_QUERIES], ["identical", "few", "thin"], default=""
-    ).astype(object)
+    conditions = [is_identical, least < MIN_QUERIES, least < FEW_QUERIES]
+    flag = np.select(conditions, ["identical", "few", "thin"], default="").astype(object)
     adjusted = np.maximum(*((common or effects)[metric]["p_adjusted"] for metric in joint.panel.metrics))
     return {
         "model_x": [models[k] for k in pairs.first],

@@ -145,9 +145,12 @@ class Plan(TextResult):
         first, second = self.models
         size = format_amount(abs(self.difference))
         change = f"it is {'better' if self.difference > 0 else 'worse'} by {size}" if self.difference else "it is equal"
+        others = f"{second} by {size} under the first metric and worse by as much under the second"
+        if self.rivals > 2:
+            others = f"all others by {size} under the first metric, {second} by as much under the second"
         claim = {
-            "genuine": f"that no model is best under both metrics, if {first} and {second} are each better than all "
-            f"others by {size} under one metric and equal to them under the other ({self.rivals} models)",
+            "genuine": f"that no model is best under both metrics, if {first} is better than {others} ({self.rivals} "
+            f"models)",
             "pair": f"which of {first} and {second} is better, if the difference is {size}, under the metric that "
             "needs the most queries",
             "ship": f"that {second} can replace {first} (require {self.require.replace('_', '-')}), if {change} under "

@@ -10,7 +10,16 @@ from typing import Any
 import numpy as np
 
 from .._common.lazy import pandas as pd
-from .._common.text import TextResult, agree, format_confidence, join_names, pluralize, printable, round_bound
+from .._common.text import (
+    TextResult,
+    agree,
+    count_all,
+    format_confidence,
+    join_names,
+    pluralize,
+    printable,
+    round_bound,
+)
 from .._common.typing import Bools
 from .estimates import MIN_QUERIES
 from .inference import Sample
@@ -220,7 +229,7 @@ class Segments(TextResult):
         number = len(self.parts)
         level = f"{format_confidence(self.alpha)} confidence (level {self.level:.2g} each)"
         sentences.append(
-            f"All {pluralize(number, 'segment')} together have {level}."
+            f"{count_all(number, 'segment').capitalize()} together have {level}."
             if number > 1
             else f"The segment has {format_confidence(self.alpha)} confidence."
         )

@@ -18,7 +18,7 @@ from ..evaluation.evaluator import Evaluator
 from ..metrics.base import FunctionMetric, Metric
 from ..metrics.dcg import has_exponential_gain
 from ..metrics.names import parse_metrics
-from .estimates import MIN_QUERIES
+from .estimates import MIN_QUERIES, ROUNDING
 from .panel import Panel
 from .ranked_models import Rankings, select_sums
 
@@ -135,7 +135,9 @@ class _Reference(NamedTuple):
         `shares` and `gaps` are the share of reversals and the largest reversed difference of each pair of models. The
         means of all models under this choice are `drawn`, shape (models, draws), with one draw if nothing is random.
         """
-        winners = drawn.argmax(axis=0)
+        reference = int(self.average(self.means).argmax())
+        is_best = drawn >= drawn.max(axis=0) - ROUNDING * np.abs(drawn).max(axis=0)
+        winners = np.where(is_best[reference], reference, is_best.argmax(axis=0))  # A tie does not change the winner.
         share, lower, upper = estimate_share(shares, self.alpha)
         return {
             "choice": choice,
@@ -147,7 +149,7 @@ class _Reference(NamedTuple):
             "pairs": None,
             "largest": float(gaps.max()),
             "winner": self.names[int(np.bincount(winners).argmax())],
-            "winner_changes": float((winners != self.average(self.means).argmax()).mean()),
+            "winner_changes": float((winners != reference).mean()),
         }
 
 
@@ -269,10 +271,16 @@ def _evaluate(panel: Panel, rankings: Rankings, metrics: Sequence[Metric], **opt
 def find_reversals(first: Floats, second: Floats) -> Floats:
     """Return 1 for each pair that two lists of means order in opposite ways, otherwise 0, shape (M, M).
 
+    Means that differ by rounding are equal.
+
     >>> find_reversals(np.array([3.0, 2.0, 1.0]), np.array([3.0, 1.0, 2.0])).tolist()
     [[0.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
     """
-    signs = [np.sign(means[:, None] - means[None, :]) for means in (first, second)]
+    signs = []
+    for means in (first, second):
+        gaps = means[:, None] - means
+        gaps[np.abs(gaps) <= ROUNDING * np.abs(means).max()] = 0.0
+        signs.append(np.sign(gaps))
     return (signs[0] * signs[1] < 0).astype(np.float64)
 
 

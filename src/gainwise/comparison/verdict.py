@@ -811,7 +811,8 @@ def _describe_kind(verdict: Verdict, choice: Choice, selected: str | None) -> It
         detectable = ""
         if math.isfinite(verdict.detectable):
             size = round_bound(verdict.detectable, up=True)
-            detectable = f"{pluralize(verdict.queries, 'query')} can show differences of about {size} or more."
+            either = "" if choice.has_one_measure or len(choice.labels) < 2 else " by either metric"
+            detectable = f"{pluralize(verdict.queries, 'query')} can show differences of about {size} or more{either}."
         yield from choice.describe_possible(selected, detectable)
 
 
@@ -826,11 +827,14 @@ def _describe_distance(verdict: Verdict) -> str:
 
 
 def _describe_means(verdict: Verdict) -> str:
-    """Return the means of the winners."""
-    parts = []
+    """Return the means of the winners, or of the only model."""
+    parts, previous = [], ""
     for metric in verdict.metrics:
-        extreme, winner = "lowest" if metric in verdict.lower_is_better else "highest", verdict.winners[metric]
-        parts.append(f"{winner} has the {extreme} mean {metric} ({format_mean(verdict.means[metric][winner])})")
+        extreme, winner = "lowest " if metric in verdict.lower_is_better else "highest ", verdict.winners[metric]
+        subject = "" if winner == previous else f"{winner} has "
+        mean = f"{extreme if len(verdict.models) > 1 else ''}mean {metric}"
+        parts.append(f"{subject}the {mean} ({format_mean(verdict.means[metric][winner])})")
+        previous = winner
     return f"{' and '.join(parts)}."
 
 

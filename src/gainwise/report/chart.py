@@ -200,7 +200,9 @@ class Chart:
     @property
     def caption(self) -> str:
         """The numbers of the chart in words."""
-        difference = "gap to the best" if self.reference == "best" else "change against the baseline"
+        is_loss = any(series.lower_is_better for series in self.series)
+        change = "improvement over the baseline" if is_loss else "change against the baseline"
+        difference = "gap to the best" if self.reference == "best" else change
         return f"{self.measure}: {difference}{self.scale}, with {self.level} intervals"
 
     @property
@@ -274,7 +276,7 @@ def build_verdict_chart(
     if len(verdict.models) == 1:
         return chart
     remarks: dict[str, list[str]] = {}
-    for flag in verdict.flags if len(verdict.metrics) > 1 else ():
+    for flag in verdict.flags:
         for model in flag.models if len(flag.models) < len(verdict.models) else ():
             remarks.setdefault(model, []).append(names.rewrite(flag.message))
     rows = _build_gap_rows(verdict, metrics, selected or verdict.named_choice, remarks)

@@ -53,7 +53,7 @@ from urllib.parse import quote
 import numpy as np
 
 from .._common import __version__
-from .._common.text import as_html, as_text, format_mean, plain, printable
+from .._common.text import agree, as_html, as_text, format_mean, plain, pluralize, printable
 from .._common.theme import DARK, LIGHT, scoped, table_cell
 from .._common.validation import validate_integer, validate_output
 from .._kernel.config import find_library
@@ -316,8 +316,9 @@ def _write_table(table: Table, limit: int | None = None) -> Iterator[str]:
         texts = (f"**{escape_markdown(cell.text)}**" if cell.strong else escape_markdown(cell.text) for cell in cells)
         notes = (f" ({escape_markdown(cell.note)})" if cell.note else "" for cell in cells)
         yield _row(text + note for text, note in zip(texts, notes, strict=True))
-    if limit is not None and len(table.rows) > limit:
-        yield f"\n{len(table.rows) - limit} more rows are in the HTML report."
+    more = 0 if limit is None else len(table.rows) - limit
+    if more > 0:
+        yield f"\n{pluralize(more, 'more row')} {agree(more, 'are')} in the HTML report."
 
 
 def _row(cells: Iterable[str]) -> str:

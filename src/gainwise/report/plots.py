@@ -402,16 +402,19 @@ def plot_sensitivity(sensitivity: Sensitivity, ax: Axes | None = None, theme: st
     ax, colors = start(ax, theme, (7.6, 1.3 + 0.32 * len(table)))
     remove_frame(ax, colors, 7)
     ax.set_yticks(range(len(table)), table["choice"], parse_math=False)
+    ax.tick_params(axis="y", pad=7)  # Half a mark at 0 is outside the axes.
     for row, (choice, label) in enumerate(zip(table.to_dict("records"), ax.get_yticklabels(), strict=True)):
         color = colors.ink if choice["kind"] == "gain" else colors.muted
         label.set(color=color, weight="bold" if choice["kind"] == "gain" else "normal")
         if np.isfinite(choice["lower"]):
             ends = [100 * choice["lower"], 100 * choice["upper"]]
             ax.plot(ends, [row, row], color=color, lw=2.4, alpha=0.45, solid_capstyle="round")
-        ax.plot([100 * choice["reversed"]], [row], marker="o", markersize=6.5, color=color)
+        ax.plot([100 * choice["reversed"]], [row], marker="o", markersize=6.5, color=color, clip_on=False)
     ax.set_xlim(left=0)
     x = f"reversed pairs of models in the order of {sensitivity.reference}, in percent"
-    return finish(ax, colors, sensitivity.headline, sensitivity.text, x, left=0.4)
+    labels = 0.065 * table["choice"].str.len().max()  # Inches beside the axes.
+    left = min(0.4, labels / max(1.0, column_width(ax) - labels - 0.4))
+    return finish(ax, colors, sensitivity.headline, sensitivity.text, x, left=left)
 
 
 LANES = (-0.2, 0.2)
@@ -466,7 +469,9 @@ def plot_attribution(
         _stack_pieces(ax, colors, bottom + lane, np.array([cells.sum()]), look, weight="bold")
     ax.axvline(0, color=colors.ink, linewidth=1.2, zorder=4)
     ax.axhline(len(grades) - 0.38, color=colors.rule, linewidth=1, zorder=0)
-    ax.margins(x=0.16)
+    # The sums beside the bars need half an inch on both sides of the axes, which long names of grades make narrower.
+    width = column_width(ax) - 0.085 * max(len(f"grade {grade}") for grade in grades)
+    ax.margins(x=max(0.16, 0.5 / max(1.0, width - 1.4)))
     ax.set_ylim(bottom + 0.55, -0.95)
     ax.set_yticks([*range(len(grades)), bottom], [*(f"grade {grade}" for grade in grades), "total"])
     ax.get_yticklabels()[-1].set(weight="bold", color=colors.ink)

@@ -208,13 +208,13 @@ def build_queries_section(content: Content, max_queries: int) -> Section | None:
     has_weight, number = queries.preferences.weights > 0, queries.contradictory
     total = pluralize(int(has_weight.sum()), "query")
     first, second = (styled("n", content.names.labels[model]) for model in queries.pair[:2])
+    differing = int((queries.preferences.leads.any(axis=0) & has_weight).sum())
     text = f"On {number:,} of {total} the two metrics prefer different ones of {first} and {second}."
     if content.merged:
-        text = "The queries with the largest differences, and a random sample."
+        text = f"{first} and {second} differ on {differing:,} of {total}."
     elif not number:
-        differing = int((queries.preferences.leads.any(axis=0) & has_weight).sum())
-        text = f"On none of {total} the two metrics prefer different ones of {first} and {second}, which differ on "
-        text += f"{differing:,}."
+        text = f"On no query do the two metrics prefer different ones of {first} and {second}, which differ on "
+        text += f"{differing:,} of {total}."
     upper, lower = label_metrics(content.comparison.verdict.metrics)
     note = "Grades from rank 1 on, stronger shades are higher, a dot is grade 0. Bars: the difference on this query"
     note += "." if content.merged else f", by {upper.short} above and by {lower.short} below."

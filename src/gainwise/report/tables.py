@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._common.text import (
     as_text,
+    count_all,
     describe_missing,
     format_bound,
     format_confidence,
@@ -25,7 +26,7 @@ from .._common.text import (
 )
 from ..comparison.baseline import rank_candidates
 from ..comparison.flags import format_range
-from ..comparison.verdict import SAMPLE, describe_agreement, describe_losses
+from ..comparison.verdict import describe_agreement, describe_losses
 from .chart import SIGNS, STAR
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from ..comparison.baseline import BaselineComparison, CandidateDecision, Change
     from ..comparison.comparison import Comparison
     from ..comparison.sensitivity import Sensitivity
+    from ..comparison.verdict import Verdict
     from .chart import Chart, Row
     from .content import Content
 
@@ -124,8 +126,7 @@ def build_details(content: Content) -> tuple[Detail, ...]:
     """Return the folded parts at the end of a report."""
     comparison, rewrite = content.comparison, content.names.rewrite
     models, metrics, parts = len(comparison.models), len(comparison.metrics), list[Detail]()
-    title = f"All {pluralize(models, 'model')}" if models > 1 else "The model"
-    title += f" under all {metrics} metrics" if metrics > 1 else " under the metric"
+    title = f"{count_all(models, 'model')} under {count_all(metrics, 'metric')}".capitalize()
     if comparison.primary is not None:
         parts.append(Detail("verdict", "The verdict, word for word", [rewrite(comparison.verdict.text)]))
     parts.append(Detail("models", title, describe_scope(content), [build_leaderboard(content)]))
@@ -170,9 +171,9 @@ def list_notes(content: Content) -> list[str]:
     """Return reservations, missing models, and changes to queries and documents, for the text below the chart."""
     comparison = content.comparison
     notes = describe_missing(comparison.missing)
-    if comparison.primary is not None and len(comparison.models) > 1:
-        verdict = comparison.verdict
-        if content.against is not None and len(comparison.models) > 2:
+    if len(comparison.models) > 1:
+        verdict = comparison._standing
+        if content.against is not None and comparison.primary is not None and len(comparison.models) > 2:
             notes.insert(0, as_text(describe_agreement(verdict, content.names.labels)))
         notes += [verdict.about] if verdict.repeats or verdict.clusters is not None else []
         notes += [flag.message for flag in verdict.flags]
@@ -192,23 +193,26 @@ def describe_leaders(content: Content) -> list[str]:
     if comparison.primary is None or len(comparison.models) < 2:
         return []
     leaders = {comparison.verdict.winners[metric] for metric in comparison.verdict.metrics}
+    if len(leaders) > 1:
+        return []
+    (leader,) = leaders
     segments = () if comparison.segments is None else comparison.segments.parts
-    places = {
-        f"in {part.column} {part.label} ({pluralize(part.queries, 'query')})": set(part.verdict.winners.values())
+    is_best = {
+        f"in {part.column} {part.label} ({pluralize(part.queries, 'query')})": all(
+            regrets[leader] == 0 for regrets in part.verdict.regrets.values()
+        )
         for part in segments
         if part.verdict is not None
     }
     others = [metric for metric in comparison.metrics if metric not in comparison.primary]
-    places |= {f"by {metric}": {comparison.winners[metric]} for metric in others}
-    if len(leaders) > 1 or not places:
-        return []
-    (leader,) = leaders
+    ranks = comparison.leaderboard.loc[leader]
+    is_best |= {f"by {metric}": bool(ranks[f"{metric} rank"] == 1) for metric in others}
     groups = (
-        ("has the best mean", [place for place, winners in places.items() if winners == leaders]),
-        ("does not have the best mean", [place for place, winners in places.items() if winners != leaders]),
+        ("has the best mean", "and", [place for place, best in is_best.items() if best]),
+        ("does not have the best mean", "or", [place for place, best in is_best.items() if not best]),
     )
-    parts = [f"{verb} {join_names(names)}" for verb, names in groups if names]
-    return [printable(f"{labels[leader]} {', and '.join(parts)}.")]
+    parts = [f"{verb} {join_names(names, word=word)}" for verb, word, names in groups if names]
+    return [printable(f"{labels[leader]} {', and '.join(parts)}.")] if parts else []
 
 
 def describe_scope(content: Content) -> list[str]:
@@ -301,21 +305,31 @@ def _build_pairs(content: Content) -> Detail:
     for metric in verdict.metrics:
         rows = table[[f"{end} {metric}" for end in ("difference", "lower", "upper")]].itertuples(index=False)
         columns.append(Column(f"\u0394 {metric}", [_format_change(*ends) for ends in rows]))
-    opposite, remarks = [], []
+    opposite, p_values = [], []
     for row in table.to_dict("records"):
         is_clear = row["p_adjusted"] <= comparison.settings.alpha
         note = "significant" if is_clear else ""
         opposite.append(Cell("yes", note, strong=is_clear) if row["conflict"] else Cell("no"))
-        differing = f"differ on {pluralize(round(row['differing']), 'query')}" if row["flag"] else ""
-        remarks.append("never differ" if row["flag"] == "identical" else differing)
+        p_value = format_p_value(row["p_adjusted"]) if row["conflict"] else NONE
+        p_values.append(Cell(p_value, _describe_support(row, verdict)))
     columns.append(Column("opposite order", opposite, numeric=False))
-    columns.append(Column("adjusted p", list(map(Cell, map(format_p_value, table["p_adjusted"]), remarks)), low=True))
+    columns.append(Column("p of opposite order", p_values, low=True))
     for metric in verdict.metrics:
         rows = table[[f"{outcome} {metric}" for outcome in ("wins", "ties", "losses")]].itertuples(index=False)
         texts = [" \u00b7 ".join(f"{count:,}" for count in counts) for counts in rows]
         columns.append(Column(f"wins, ties, losses {metric}", texts))
     tables = [Table("Model minus the one against it", columns)]
     return Detail("pairs", f"Pairs of models ({number:,})", sentences, tables)
+
+
+def _describe_support(row: Mapping[Any, Any], verdict: Verdict) -> str:
+    """Return on how many queries or clusters a pair of models differs, if these are few."""
+    if row["flag"] in ("", "identical"):
+        return "never differ" if row["flag"] else ""
+    number = pluralize(round(row["differing"]), "query" if verdict.clusters is None else "cluster")
+    differing = min(row[f"wins {metric}"] + row[f"losses {metric}"] for metric in verdict.metrics)
+    is_shifted = verdict.clusters is None and differing > row["differing"]
+    return f"differ by the same amount on all but {number}" if is_shifted else f"differ on {number}"
 
 
 def build_sensitivity(sensitivity: Sensitivity) -> Table:
@@ -438,27 +452,40 @@ def _format_change(value: float, lower: float, upper: float) -> Cell:
 
 def describe_method(comparison: Comparison) -> list[str]:
     """Return scope and method as sentences."""
-    level = format_confidence(comparison.settings.alpha)
+    level, verdict = format_confidence(comparison.settings.alpha), comparison._standing
+    scope = [verdict.about]
     if comparison.primary is None:
-        return [
-            SAMPLE,
-            f"{printable(comparison.metrics[0])} is the only metric, so no disagreement is tested.",
-            f"Intervals of the means have simultaneous {level} confidence and are cut at the range of the metric.",
+        scope.append(f"{printable(comparison.metrics[0])} is the only metric, so no disagreement is tested.")
+    if comparison.primary is None or len(comparison.models) < 2:
+        means = f"Intervals of the means have simultaneous {level} confidence and are cut at the range of the metric."
+        return [*scope, means]
+    if verdict.bounds == "betting":
+        method = [
+            f"The verdict uses bounds by betting on the differences to the winner of each metric. The level of "
+            f"{verdict.alpha:g} is divided by the number of ordered pairs of models under both metrics (Bonferroni).",
         ]
-    verdict = comparison.verdict
+        regrets = "The interval of a regret excludes 0 exactly if its bound rules the model out as best."
+    else:
+        method = [
+            f"The verdict is one joint test over both metrics of the hypothesis that some model is best under both "
+            f"(two-step moment inequalities after Romano, Shaikh and Wolf, 2014, with a Gaussian multiplier bootstrap "
+            f"of {verdict.draws:,} draws, seed {verdict.seed}, level {verdict.alpha:g}). Two t-tests between the two "
+            f"winners cannot replace it: they show a conflict between two models, but a third may be best under both."
+        ]
+        regrets = (
+            "The interval of a regret excludes 0 exactly if the two-step test of its metric rules the model out as "
+            "best. The joint test may rule out further models."
+        )
     return [
-        verdict.about,
-        f"The verdict is one joint test over both metrics of the hypothesis that some model is best under both "
-        f"(two-step moment inequalities after Romano, Shaikh and Wolf, 2014, with a Gaussian multiplier bootstrap of "
-        f"{verdict.draws:,} draws, seed {verdict.seed}, level {verdict.alpha:g}). Two t-tests between the two winners "
-        f"cannot replace it: they show a conflict between two models, but a third may be best under both.",
+        *scope,
+        *method,
         f"A difference up to the margin of {format_exact(verdict.margin)} is tolerated."
         if verdict.margin > 0
         else "No difference is tolerated (the margin is 0).",
         f"Intervals have simultaneous {level} confidence: those of means over all models of a metric, those of "
         f"differences over all pairs and both metrics. They are cut at the range of the metric. p-values of pairs are "
         f"adjusted for their number (step-down max-T).",
-        "The interval of a regret excludes 0 exactly if the two-step test rules the model out as best.",
+        regrets,
     ]
 
 
