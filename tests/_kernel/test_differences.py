@@ -2,16 +2,17 @@ import numpy as np
 import pytest
 
 from gainwise._kernel import differences
+from gainwise._kernel.config import Library
 from gainwise._kernel.differences import count_larger, find_largest_differences
 
 
 @pytest.fixture(params=["compiled", "numpy"])
 def _path(request, monkeypatch):
     if request.param == "numpy":
-        monkeypatch.setattr(differences, "_find_core", lambda: None)
+        monkeypatch.setattr(differences, "find_library", lambda: Library(None, "turned off"))
         monkeypatch.setattr(differences, "BLOCK", 7)
         monkeypatch.setattr(differences, "ROW_BLOCK", 3)
-    elif differences._find_core() is None:
+    elif differences.find_library().library is None:
         pytest.skip("needs the compiled core")
 
 

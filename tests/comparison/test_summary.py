@@ -112,3 +112,4 @@ def test_results_are_displayed_as_their_sentences():
     result = gw.compare(SCORES, JUDGED, METRICS)
     for part in (result.verdict, result.against("a", 0.1)):
         assert repr(part) == str(part) == part.text.replace("\u00a0", " ")
+    assert repr(result.settings).startswith("Settings(alpha=0.05, margin=0.0, ")

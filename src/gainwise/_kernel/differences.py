@@ -30,7 +30,7 @@ def find_largest_differences(values: Floats, scale: Floats) -> Floats:
            [1., 5.]])
     """
     values, scale, largest = np.ascontiguousarray(values), np.ascontiguousarray(scale), np.zeros(values.shape)
-    if (core := _find_core()) is not None:
+    if (core := find_library().library) is not None:
         _call(core.gainwise_find_largest_differences, values, scale, largest)
         return largest
     for k, others in iter_pairs(*values.shape):
@@ -62,7 +62,7 @@ def count_larger(values: Floats | NDArray[np.int16], margin: float = 0.0) -> NDA
     """
     rows, columns = values.shape
     counts = np.zeros((rows, rows), dtype=np.int32)
-    if values.dtype == np.int16 and not margin and (core := _find_core()) is not None:
+    if values.dtype == np.int16 and not margin and (core := find_library().library) is not None:
         _call(core.gainwise_count_larger, np.ascontiguousarray(values), counts)
         return counts
     larger = np.zeros((min(rows, ROW_BLOCK), -(-columns // 8) * 8), dtype=bool)
@@ -81,11 +81,6 @@ def _count_true(mask: Bools) -> Integers:
         sums = words[:, start : start + 255].sum(axis=1)
         counts += sums.view(np.uint8).reshape(-1, 8).sum(axis=1, dtype=np.int64)
     return counts
-
-
-def _find_core() -> Any:
-    """Return the compiled core, or None if there is none."""
-    return find_library().library
 
 
 def _call(function: Any, *arrays: NDArray[Any]) -> None:

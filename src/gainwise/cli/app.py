@@ -50,6 +50,7 @@ GROUPS = {
 """Groups in the help of commands that read judgments. All other options are in the group *Statistics*."""
 
 SHARED_OPTIONS = signature(InputOptions, eval_str=True).parameters
+"""Options of commands that read judgments and models."""
 
 
 class _Command(TyperCommand):

@@ -16,7 +16,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, reduce
-from itertools import compress
+from itertools import compress, product
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
@@ -176,16 +176,17 @@ class BootstrapDraws:
     def _compute_max_t(self, row: int, largest: Floats) -> None:
         """Compute `max_t` of one metric, in place."""
         (_, models, total), error = self.values.shape, self.estimated.error[row]
-        inverse = np.divide(1.0, error, out=np.zeros_like(error), where=(error > 0) & (error < np.inf))
-        for part in (slice(start, start + MAX_CHUNK) for start in range(0, total, MAX_CHUNK)):
-            if self.factor is None:
+        parts = [slice(start, start + MAX_CHUNK) for start in range(0, total, MAX_CHUNK)]
+        if self.factor is None:
+            inverse = np.divide(1.0, error, out=np.zeros_like(error), where=(error > 0) & (error < np.inf))
+            for part in parts:
                 t = find_largest_differences(self.values[row, :, part], inverse)
                 largest[:, part] = map_to_t(t, self.estimated.freedom)
-                continue
-            for k, others in iter_pairs(models, MAX_CHUNK):
-                t = self.compute_t(row, k, others, part)
-                np.maximum(largest[k, part], t.max(axis=0), out=largest[k, part])
-                np.maximum(largest[others, part], -t, out=largest[others, part])
+            return
+        for part, (k, others) in product(parts, iter_pairs(models, MAX_CHUNK)):
+            t = self.compute_t(row, k, others, part)
+            np.maximum(largest[k, part], t.max(axis=0), out=largest[k, part])
+            np.maximum(largest[others, part], -t, out=largest[others, part])
 
     def find_critical(self, level: float) -> float:
         """Return the critical value of the largest t-statistic over all ordered pairs of models and metrics (max-T).
@@ -660,7 +661,7 @@ def compute_regret_band(estimated: Estimate, bootstrap: BootstrapDraws, alpha: f
     differences, lower = bound(alpha - beta, -slack)
     lower[lower <= estimated.tolerance[:, None]] = 0.0
     may_be_best = np.broadcast_to((first == 0)[:, None, :], differences.shape)
-    upper = 0.0 - differences.transpose(0, 2, 1)
+    upper = 0.0 - differences.transpose(0, 2, 1)  # Not -0.0.
     upper = np.maximum(0.0, upper.max(axis=2, initial=0.0, where=may_be_best))
     return lower, np.maximum(upper, np.maximum(0.0, estimated.difference.max(axis=2)))
 

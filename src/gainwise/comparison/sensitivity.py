@@ -96,7 +96,11 @@ class Sensitivity(TextResult):
                 ends = f"{100 * row['lower']:.1f} to {100 * row['upper']:.1f} %"
                 parts.append(f"The {row['choice']} reverses {ends} of the pairs ({format_confidence(self.alpha)}).")
         shares = zip(self.table["choice"], self.table["winner_changes"], strict=True)
-        changed = [choice if x == 1 else f"{choice} ({100 * x:.1f} % of the draws)" for choice, x in shares if x > 0]
+        changed = [
+            choice if share == 1 else f"{choice} ({100 * share:.1f} % of the draws)"
+            for choice, share in shares
+            if share > 0
+        ]
         change = f"changes under {join_names(changed)}" if changed else "is the same under every choice"
         parts.append(f"The winner, {self.winner}, {change}.")
         return " ".join(parts)
@@ -218,8 +222,8 @@ def _compute_alternatives(
     base = definitions[reference]
     judgments = rankings.judgments.column(base.column)
     gains = ("linear", "exponential") if has_exponential_gain(judgments.levels) else ("linear",)
-    differ = not set(judgments.levels.tolist()) <= {0, 1}
-    choices = _list_choices(base, int(judgments.sizes.max()), gains if differ else ())
+    gains_differ = not set(judgments.levels.tolist()) <= {0, 1}
+    choices = _list_choices(base, int(judgments.sizes.max()), gains if gains_differ else ())
     names = {reference, *(str(metric) for _, _, metric in choices)}
     others = (*(definitions.get(name, name) for name in panel.metrics), *parse_metrics(["map", "mrr"]))
     by_name = {str(metric): metric for metric in others}

@@ -53,7 +53,7 @@ SAMPLE = "The queries are the random sample and the models are fixed, so another
 PerModel: TypeAlias = dict[str, dict[str, float]]
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
+@dataclass(frozen=True, kw_only=True)
 class Settings:
     """Settings of all tests and bounds.
 
@@ -73,7 +73,7 @@ class Settings:
     seed: int
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
+@dataclass(frozen=True, kw_only=True)
 class Scope:
     """What statements are about: the sample of queries and repeats.
 

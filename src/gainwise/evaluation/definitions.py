@@ -60,8 +60,10 @@ _CUTOFF_OPTION = re.compile(r"(?<=:)top=\{k\};|(?:@|:top=|_cut_|_)\{k\}|\w+=\[?\
 
 _WORDS = {
     **{("gain", gain): f"{gain} gain" for gain in ("linear", "exponential", "binary")},
-    **{("denominator", x): f"divided by {x}" for x in ("R", "hits")},
-    **{("denominator", f"min_{a}_{b}"): f"divided by min({a}, {b})" for a, b in ("Rk", "kn")},
+    ("denominator", "R"): "divided by R",
+    ("denominator", "hits"): "divided by hits",
+    ("denominator", "min_R_k"): "divided by min(R, k)",
+    ("denominator", "min_k_n"): "divided by min(k, n)",
     ("discount", "jk"): "no discount at ranks 1 and 2",
     ("discount", "none"): "no discount",
     ("ties", "order"): "ties in input order",
