@@ -165,7 +165,7 @@ class TestCranfield:
         assert counts["relevant_not_retrieved"] == 0
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_sample_of_the_release_repeats(shared_data, tmp_path):
     pytest.importorskip("bm25s", reason="BM25 for the study of the release: pip install --group studies")
     data = require_data(shared_data / "msrd")
