@@ -301,23 +301,25 @@ class BootstrapDraws:
         bound, error = self.max_t[selected].max(axis=(0, 1)), self.estimated.error[selected]
         if not shift[(error > 0) & (error < np.inf)].any():
             return float(critical_value(bound, level, self.weights))
-        order, values, floor = np.argsort(-bound), np.empty(0), 0.0
-        number = self._find_rank(level, order)
-        while True:
-            descending, reaching = np.argsort(-values), self.draws
-            rank = self._find_rank(level, order[descending])
-            if rank <= len(values):
-                floor = float(values[descending[rank - 1]])
-                reaching = int(np.count_nonzero(bound > floor))
-            if reaching <= len(values):
-                return floor
-            part = order[len(values) : min(reaching, len(values) + number + number // 2 + 1)]
+        order = None if self.weights is None else np.argsort(-bound)
+        count = 3 * self._find_rank(level, order) // 2 + 1
+        computed, values, floor = np.empty(0, dtype=np.int64), np.empty(0), 0.0
+        part = np.arange(self.draws)
+        while len(part):
+            part = _take_largest(part, bound, count)
             shifted = [
                 self.compute_shifted_max_t(rows, int(k), shift[:, place], part, floor) for place, k in enumerate(models)
             ]
-            values = np.concatenate([values, np.max(shifted, axis=0)])
+            computed, values = np.concatenate([computed, part]), np.concatenate([values, np.max(shifted, axis=0)])
+            order = np.argsort(-values)
+            rank = self._find_rank(level, computed[order])
+            floor = float(values[order[rank - 1]]) if rank <= len(values) else 0.0
+            reaching = bound > floor
+            reaching[computed] = False
+            part = np.flatnonzero(reaching)
+        return floor
 
-    def _find_rank(self, level: float, order: Integers) -> int:
+    def _find_rank(self, level: float, order: Integers | None) -> int:
         """Return the rank of the quantile from above among draws whose values decrease in this order."""
         if self.weights is None:
             return self.draws - find_quantile_place(level, self.draws)
@@ -351,6 +353,13 @@ class BootstrapDraws:
             )
             t *= np.divide(error, shown, out=np.zeros_like(shown), where=usable)
         return np.asarray(t.max(axis=0))
+
+
+def _take_largest(part: Integers, bound: Floats, count: int) -> Integers:
+    """Return the indices of the largest bounds, all if there are no more than `count`."""
+    if len(part) <= count:
+        return part
+    return np.asarray(part[np.argpartition(-bound[part], count)[:count]])
 
 
 def draw_errors(
