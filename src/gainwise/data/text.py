@@ -13,6 +13,7 @@ import io
 import math
 import os
 import re
+import stat
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -86,8 +87,13 @@ def file_suffix(path: StrPath) -> str:
 
 @contextmanager
 def _open(path: StrPath) -> Iterator[io.BufferedIOBase]:
-    """Open a file, decompressed if its first two bytes are those of gzip."""
+    """Open a file, decompressed if its first two bytes are those of gzip.
+
+    Pipes raise an error, because a reader of lines would only see what the fast reader has left.
+    """
     with open(path, "rb") as raw:
+        if stat.S_ISFIFO(os.fstat(raw.fileno()).st_mode):
+            raise ValueError(f"{os.fspath(path)} is a pipe. Save its content to a file, because it may be read twice.")
         if raw.peek(2)[:2] != b"\x1f\x8b":
             yield raw
             return
