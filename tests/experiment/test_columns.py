@@ -14,6 +14,8 @@ from gainwise.experiment import Candidate, Experiment, k_folds
 REVENUE = gw.DCG(gain="linear", discount="none", k=5, column="revenue", name="revenue")
 METRICS = ["ndcg_linear@5", REVENUE, "mrr(column=clicked)"]
 CANDIDATES = [Candidate("lgb", "lightgbm", num_boost_round=6), Candidate("xgb", "xgboost", num_boost_round=6)]
+USERS = ["1", "01", "001", "1.0", "NA", "2", "02", "2e0"]
+"""Different ids, most of which are equal or missing if they are read as numbers."""
 
 
 def make_frame(queries=60, seed=1):
@@ -24,7 +26,7 @@ def make_frame(queries=60, seed=1):
     return frame.assign(
         query=data.query_ids[data.qid],
         label=data.labels,
-        user=np.array([f"u{number}" for number in rng.integers(0, 8, queries)])[data.qid],
+        user=np.array(USERS)[rng.integers(0, 8, queries)][data.qid],
         revenue=np.round(rng.exponential(5, rows) * (data.labels > 0), 2),
         clicked=np.where(rng.random(rows) < 0.3, np.nan, rng.integers(0, 2, rows)),
     )

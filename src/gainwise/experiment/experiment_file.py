@@ -211,7 +211,7 @@ def _read_table(path: Path, table: DataTable) -> RankingData:
     keys = (table.groups, table.split and table.split.by)
     try:
         return from_frame(
-            read_table(path, [table.query]),
+            read_table(path, [table.query, table.groups]),
             label=table.label, query=table.query, weight=table.weight, features=table.feature_columns,
             columns=table.columns, keys=list(dict.fromkeys(key for key in keys if key)),
         )  # fmt: skip
