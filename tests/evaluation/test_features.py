@@ -101,6 +101,18 @@ class TestOrder:
         for features in (ARRAY, pd.DataFrame(ARRAY)):
             assert predict(models[library, False], features).remarks == ()
 
+    @pytest.mark.parametrize("prefix", ["", "Column_"])
+    def test_numbers_are_names_if_the_other_side_has_them_in_another_order(self, library, prefix):
+        frame = FRAME.set_axis([f"{prefix}{place}" for place in range(4)], axis=1)
+        mixed = frame[frame.columns[[2, 0, 3, 1]]]
+        for trained, evaluated in ((frame, mixed), (mixed, frame)):
+            model = TRAIN[library](trained)
+            features = (evaluated, evaluated.assign(unused=1.0), RankingData(evaluated, GRADES, qid=QID))
+            for table, remarks in zip(features, [(), ("does not use the column unused",), ()], strict=True):
+                prediction = predict(model, table)
+                np.testing.assert_allclose(prediction.scores, predict_plainly(model, trained), rtol=1e-6)
+                assert prediction.remarks == remarks
+
     def test_wrong_columns_name_the_model(self, models, library):
         judgments = gw.Judgments(GRADES, group=GROUP)
         for features, named, words in (

@@ -394,15 +394,17 @@ def select_columns(
 ) -> SelectedColumns:
     """Return the columns of features with the names of a model, in its order.
 
-    Names that a library made from positions, such as ``Column_0``, count as no names. Without names on one of the two
-    sides, features are used by position. With `has_underscores`, underscores in `model_names` match blanks, because
-    LightGBM replaces them.
+    Names that a library made from positions, such as ``Column_0``, count as no names, unless the other side has the
+    same ones in another order or among others. Without names on one of the two sides, features are used by position.
+    With `has_underscores`, underscores in `model_names` match blanks, because LightGBM replaces them.
     """
-    names = list_names(features)
-    wanted = None if model_names is None or are_positions(model_names) else list(model_names)
-    if names is None or are_positions(names):
-        has_names = wanted is not None and names is not None and len(names) == len(wanted)
-        renamed = _rename_columns(features, wanted) if has_names and wanted is not None else features
+    names, wanted = list_names(features), None if model_names is None else list(model_names)
+    size = 0 if names is None else len(names)
+    has_positions = [given is not None and are_positions(given) for given in (names, wanted)]
+    if names is None or wanted is None or all(has_positions) or not set(wanted) <= set(names):
+        names, wanted = (None if made else given for given, made in zip((names, wanted), has_positions, strict=True))
+    if names is None:
+        renamed = _rename_columns(features, wanted) if wanted is not None and size == len(wanted) else features
         return SelectedColumns(renamed, (UNNAMED_FEATURES,) if wanted else ())
     if wanted is None:
         return SelectedColumns(features, (UNNAMED_MODEL,))
