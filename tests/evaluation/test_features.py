@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 import xgboost as xgb
 from scipy.sparse import csr_matrix
-from sklearn.ensemble import RandomForestRegressor
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 from tests.bad_inputs import BadInput, bad_inputs
@@ -224,6 +224,7 @@ def test_experiments_predict_and_refit_with_columns_by_name():
 TWO, TWICE = FRAME.assign(my_text=0.0), pd.concat([FRAME, FRAME["age"]], axis=1)
 SEVERAL = LogisticRegression(max_iter=1000).fit(FRAME, GRADES)
 SHARES = SEVERAL.predict_proba(FRAME)
+SINGLE = RandomForestClassifier(3, random_state=0).fit(FRAME, GRADES * 0)
 JUDGMENTS = gw.Judgments(GRADES, group=GROUP)
 
 
@@ -237,6 +238,7 @@ CASES = [
     ),
     BadInput("duplicate name", lambda: compare_one(TRAIN["XGBoost"](FRAME), TWICE), "'age'", ValueError, "one column"),
     BadInput("several classes", lambda: compare_one(SEVERAL), "'old'", ValueError, "classifier"),
+    BadInput("one class", lambda: compare_one(SINGLE), "'old'", ValueError, "classifier"),
     BadInput("two columns of scores", lambda: compare_one(SHARES[:, :2]), "'old'", ValueError, "[:, 1]"),
 ]
 

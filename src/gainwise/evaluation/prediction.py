@@ -264,7 +264,8 @@ def predict_scores(model: Any, features: Any, **options: Any) -> Prediction:
     scores = getattr(model, method)(features, **options)
     if method == "predict":
         return Prediction(scores)
-    shape, positive = np.shape(scores), getattr(model, "classes_", (0, 1))[1]
+    shape, classes = np.shape(scores), getattr(model, "classes_", (0, 1))
+    positive = classes[1] if len(classes) > 1 else None  # A tree that was trained on one class has no positive one.
     if method == "decision_function" and len(shape) == 1:
         return Prediction(scores, remarks=(f"is scored by its decision function for class {positive}",))
     if method == "decision_function" or len(shape) != 2 or shape[1] != 2:
