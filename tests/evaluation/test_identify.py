@@ -379,3 +379,9 @@ def test_the_deviation_that_xgboost_prints(capsys):
     (number,) = parse_printed(capsys.readouterr().out.strip().rpartition("\t")[2])
     assert number.value == pytest.approx(table["test-ndcg@3-mean"].item(), abs=1e-5)
     assert (number.name, number.k, number.library) == ("ndcg", 3, "xgboost")
+
+
+@pytest.mark.parametrize("deviation", ["+- 0.01", "+/- 0.01", "+/−0.01", "± 0.01", "+ 0.01", "(+/- 0.01)"])
+def test_a_deviation_is_not_a_second_number(deviation):
+    (number,) = parse_printed(f"ndcg@10: 0.8113 {deviation}")
+    assert (number.value, number.k) == (0.8113, 10)

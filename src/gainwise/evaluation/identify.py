@@ -405,7 +405,7 @@ _IN_PARENTHESES = re.compile(r"[^()]*\)")
 """The text after a value in parentheses, such as an option or an interval."""
 
 _WHOLE = re.compile(r"(?:^|[:=\s])([-+]?\d+)()\s*$")
-_DEVIATION = re.compile(r"(?:\s\+\s|(?<=\d)\+|±)\s*[\d.]+")
+_DEVIATION = re.compile(r"(?:\s\+\s|(?<=\d)\+|±|\+/?[-−])\s*[\d.]+")
 """The standard deviation that cross-validation prints after a mean."""
 
 _CUTOFF = re.compile(
