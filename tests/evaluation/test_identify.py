@@ -338,6 +338,7 @@ def test_an_unknown_name_is_not_used(text, names):
         ("average-precision 0.5", "map", None),
         ("normalized_discounted_cumulative_gain@7 = 0.5", "ndcg", 7),
         ("Expected Reciprocal Rank@7: 0.5", "err", 7),
+        ("RBP(0.8): 0.5", "rbp", None),
         ("mean_reciprocal_rank 0.5", "mrr", None),
         ("rank-biased precision: 0.5", "rbp", None),
         ("AP(rel=2)@7 0.5", "map", 7),
