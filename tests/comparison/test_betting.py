@@ -211,3 +211,24 @@ def test_compare_passes_the_bounds_on():
         assert (one.decision, one.at_least) == (other.decision, pytest.approx(other.at_least))
     with pytest.raises(ValueError, match="bounds"):
         gw.compare(models, judgments, bounds="bets")
+
+
+@pytest.mark.parametrize("looks", [None, (200, 400)])
+def test_bounds_of_queries_that_change_are_not_left_without_a_remark(looks):
+    """The candidate gains on the first queries and loses on the later ones, so bounds of both times remain."""
+    generator = np.random.default_rng(3)
+    old = generator.beta(3, 2, 400)
+    new = np.clip(old + np.repeat([0.05, -0.08], 200) + generator.normal(0, 0.1, 400), 0, 1)
+    values = {LINEAR: np.stack([old, new], axis=1)}
+
+    def decide(queries, earlier=None):
+        part = {name: table[:queries] for name, table in values.items()}
+        comparison = Comparison(part, ["old", "new"], ranges={LINEAR: (0, 1)}, margin=0.02)
+        return comparison.against("old", bounds="betting", looks=looks, earlier=earlier)
+
+    first = decide(200)
+    second = decide(400, first.to_dict())
+    candidate = second.candidates[0]
+    assert candidate.at_least[LINEAR] > candidate.at_most[LINEAR]
+    remark = f"The bounds under {LINEAR} exclude each other."
+    assert (remark in first.text, remark in second.text) == (False, True)

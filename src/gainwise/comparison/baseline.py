@@ -477,6 +477,13 @@ class BaselineComparison(TextResult, Scope):
         level = f"one-sided, {self.one_sided_confidence} each, {format_sample_size(self.queries, self.clusters)}"
         text = as_text(format_decision(self, candidate, names)).removeprefix("★ ")
         text += f" {bounds[0].upper()}{bounds[1:]} ({level})."
+        # Bounds by betting are the best ones of all times, so those of a mean that changes may cross.
+        crossed = dict.fromkeys(change.metric for change in candidate.changes if change.at_least > change.at_most)
+        if crossed:
+            text += (
+                f" The bounds under {join_names(list(crossed))} exclude each other. A random sample rarely has such "
+            )
+            text += "bounds, so later queries may differ from earlier ones."
         if candidate.shown_losses and candidate.decision != "do not ship":
             text += f" A loss within the margin is shown under {join_names(candidate.shown_losses)}."
         few = [metric for metric in self.metrics if candidate.differing[metric] < MIN_QUERIES]
