@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from .._common.arrays import nearest, numbers
+from .._common.arrays import list_columns, nearest, numbers
 from .._common.sources import parse_source
 from .._common.text import agree, join_names, pluralize, printables
 from .._common.validation import validate_choice, validate_distinct, validate_integer, validate_mapping, validate_name
@@ -101,9 +101,9 @@ def read_predictions(
     contain the name of the model.
     """
     if hasattr(models, "columns") and not isinstance(models, Mapping):
-        names = list(map(str, models.columns))
-        validate_distinct("names of models", names)  # A mapping would contain one of them only.
-        models = {name: models[column] for name, column in zip(names, models.columns, strict=True)}
+        columns = list_columns(models)
+        validate_distinct("names of models", [name for name, _ in columns])  # A mapping would contain one of them only.
+        models = dict(columns)
     validate_mapping("models", models, "scores, a path or a model")
     for name in models:
         validate_name("the name of a model", name)
