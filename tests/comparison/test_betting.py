@@ -10,6 +10,7 @@ from scipy import stats
 
 import gainwise as gw
 from gainwise import Comparison
+from gainwise.comparison.baseline import describe_replacement
 from gainwise.comparison.bounds import (
     bound_mean,
     compute_bets,
@@ -22,6 +23,7 @@ from gainwise.data import simulate
 
 LINEAR, EXPONENTIAL = "ndcg_linear@10", "ndcg_exp@10"
 UNIFORM = ((7919 * np.arange(1000)) % 1000 + 0.5) / 1000
+NAMES = {"old": "old", "new": "new"}
 SAMPLES = {
     "zeros": np.zeros(300),
     "even": 0.4 * UNIFORM - 0.18,
@@ -231,4 +233,5 @@ def test_bounds_of_queries_that_change_are_not_left_without_a_remark(looks):
     candidate = second.candidates[0]
     assert candidate.at_least[LINEAR] > candidate.at_most[LINEAR]
     remark = f"The bounds under {LINEAR} exclude each other."
-    assert (remark in first.text, remark in second.text) == (False, True)
+    for find in (lambda result: result.text, lambda result: describe_replacement(result, NAMES)[2]):
+        assert (remark in find(first), remark in find(second)) == (False, True)
