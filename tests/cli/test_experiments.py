@@ -77,11 +77,11 @@ def test_names_what_is_not_finished(copied):
     shutil.rmtree(min((kept / "candidates").iterdir()))
     result = gainwise("report", kept)
     assert result.exit_code == 1
-    assert re.search(r"is not complete.*lgb gain=\w+ \(.*not trained yet.*allow.incomplete", result.stderr)
+    assert re.search(r"is not complete.*lgb gain=\w+ \(.*its folder is missing.*allow.incomplete", result.stderr)
     result = gainwise("report", kept, "--allow-incomplete")
     assert result.exit_code == 0
-    assert re.search(r"lgb gain=\w+ \(.*not trained yet", result.stderr)
-    assert re.search(r"lgb gain=\w+ \(.*not trained yet", (kept / "report.html").read_text())
+    assert re.search(r"lgb gain=\w+ \(.*its folder is missing", result.stderr)
+    assert re.search(r"lgb gain=\w+ \(.*its folder is missing", (kept / "report.html").read_text())
 
 
 def test_names_why_each_failed_on_one_line(tmp_path):

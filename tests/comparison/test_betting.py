@@ -10,6 +10,7 @@ from scipy import stats
 
 import gainwise as gw
 from gainwise import Comparison
+from gainwise.comparison.baseline import describe_replacement
 from gainwise.comparison.bounds import (
     bound_mean,
     compute_bets,
@@ -22,6 +23,7 @@ from gainwise.data import simulate
 
 LINEAR, EXPONENTIAL = "ndcg_linear@10", "ndcg_exp@10"
 UNIFORM = ((7919 * np.arange(1000)) % 1000 + 0.5) / 1000
+NAMES = {"old": "old", "new": "new"}
 SAMPLES = {
     "zeros": np.zeros(300),
     "even": 0.4 * UNIFORM - 0.18,
@@ -211,3 +213,25 @@ def test_compare_passes_the_bounds_on():
         assert (one.decision, one.at_least) == (other.decision, pytest.approx(other.at_least))
     with pytest.raises(ValueError, match="bounds"):
         gw.compare(models, judgments, bounds="bets")
+
+
+@pytest.mark.parametrize("looks", [None, (200, 400)])
+def test_bounds_of_queries_that_change_are_not_left_without_a_remark(looks):
+    """The candidate gains on the first queries and loses on the later ones, so bounds of both times remain."""
+    generator = np.random.default_rng(3)
+    old = generator.beta(3, 2, 400)
+    new = np.clip(old + np.repeat([0.05, -0.08], 200) + generator.normal(0, 0.1, 400), 0, 1)
+    values = {LINEAR: np.stack([old, new], axis=1)}
+
+    def decide(queries, earlier=None):
+        part = {name: table[:queries] for name, table in values.items()}
+        comparison = Comparison(part, ["old", "new"], ranges={LINEAR: (0, 1)}, margin=0.02)
+        return comparison.against("old", bounds="betting", looks=looks, earlier=earlier)
+
+    first = decide(200)
+    second = decide(400, first.to_dict())
+    candidate = second.candidates[0]
+    assert candidate.at_least[LINEAR] > candidate.at_most[LINEAR]
+    remark = f"The bounds under {LINEAR} exclude each other."
+    for find in (lambda result: result.text, lambda result: describe_replacement(result, NAMES)[2]):
+        assert (remark in find(first), remark in find(second)) == (False, True)

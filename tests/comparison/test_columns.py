@@ -131,6 +131,9 @@ def compare_table(scores=("grades", "sales"), **options):
 
 
 CASES = [
+    BadInput("the same scores twice", lambda: compare_table(["grades", "grades"]), "'grades'", ValueError, "distinct"),
+    BadInput("a number as a name", lambda: compare_table([0, 1]), "got 0", TypeError, "names of columns"),
+    BadInput("a number for a model", lambda: gw.compare_table(TABLE, {"a": 0}), "got 0", TypeError, "names of columns"),
     BadInput("no column", lambda: compare_table(columns=["revenue"]), "'clicked'", ValueError, "columns revenue"),
     BadInput("labels", lambda: compare_table(["copy"], columns=["revenue", "clicked"]), "'copy'", ValueError, "label"),
     BadInput("unknown", lambda: compare_table(columns=["revenu"]), "'revenu'", ValueError, "mean 'revenue'"),

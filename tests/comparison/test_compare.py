@@ -73,3 +73,14 @@ def test_means_of_runs_are_those_of_evaluate_run():
     for name, run in runs.items():
         expected = gw.evaluate_run(METRICS, run, qrels, missing="zero").mean
         assert leaderboard.loc[name, METRICS].to_dict() == pytest.approx(expected, rel=1e-12, abs=0)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
+def test_tables_have_one_column_per_model_or_segment(kind):
+    library = pytest.importorskip(kind)
+    create = library.table if kind == "pyarrow" else library.DataFrame
+    table = create({"good": [3.0, 1.0, 2.0, 0.5, 0.1], "poor": [0.0, 1.0, 0.5, 2.0, 1.0]})
+    judgments = gw.Judgments([2, 0, 1, 0, 1], group=[3, 2])
+    comparison = gw.compare(table, judgments, ["mrr", "map"], segments=create({"device": ["phone", "tablet"]}))
+    assert comparison.leaderboard["mrr"].to_dict() == {"good": (1 + 1 / 2) / 2, "poor": 1 / 2}
+    assert comparison.segments["phone"].queries == comparison.segments["tablet"].queries == 1

@@ -269,7 +269,8 @@ SCORES = [
     array(np.zeros(0), "no scores"),
     array(np.array([{}], dtype=object), "never loaded"),
     parquet("'a', 'b'", "c", a=[1], b=[2]),
-    parquet("expected numbers", a=["x", "y"]),
+    parquet("expected numbers", a=[b"1", b"2"]),
+    parquet("'1,000' in row", a=["1", "1,000"]),
 ]
 RANKING = [
     ranking("features", "must be numbers", TypeError, features=np.array([["a"] * 2] * 6)),

@@ -86,6 +86,12 @@ CASES = [
     BadInput("identify scores", lambda: gw.identify(0.5, JUDGMENTS, [1, 2]), "scores", ValueError, "2 for 5"),
     BadInput("swapped", lambda: gw.identify(0.5, range(5), JUDGMENTS), "wrong order", TypeError, "identify(number,"),
     BadInput("data", lambda: gw.identify(1, JUDGMENTS, range(5), data={"a": (1, 2)}), "data", TypeError, "Judgments"),
+    BadInput(
+        "data alone", lambda: gw.identify(1, JUDGMENTS, range(5), data={"a": JUDGMENTS}), "data", TypeError, "pair"
+    ),
+    BadInput(
+        "scores as data", lambda: gw.identify(1, JUDGMENTS, range(5), data={"a": range(5)}), "data", TypeError, "pair"
+    ),
     BadInput("explain group", lambda: gw.explain(JUDGMENTS, range(5), group=[5]), "group", TypeError, "contain them"),
     *(
         BadInput(f"explain k={k}", lambda k=k: gw.explain([1], [1], k=k), "k", ValueError, "whole")

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 import xgboost as xgb
 from scipy.sparse import csr_matrix
-from sklearn.ensemble import RandomForestRegressor
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 from tests.bad_inputs import BadInput, bad_inputs
@@ -100,6 +100,18 @@ class TestOrder:
             assert remark.startswith("takes the features by position, because")
         for features in (ARRAY, pd.DataFrame(ARRAY)):
             assert predict(models[library, False], features).remarks == ()
+
+    @pytest.mark.parametrize("prefix", ["", "Column_"])
+    def test_numbers_are_names_if_the_other_side_has_them_in_another_order(self, library, prefix):
+        frame = FRAME.set_axis([f"{prefix}{place}" for place in range(4)], axis=1)
+        mixed = frame[frame.columns[[2, 0, 3, 1]]]
+        for trained, evaluated in ((frame, mixed), (mixed, frame)):
+            model = TRAIN[library](trained)
+            features = (evaluated, evaluated.assign(unused=1.0), RankingData(evaluated, GRADES, qid=QID))
+            for table, remarks in zip(features, [(), ("does not use the column unused",), ()], strict=True):
+                prediction = predict(model, table)
+                np.testing.assert_allclose(prediction.scores, predict_plainly(model, trained), rtol=1e-6)
+                assert prediction.remarks == remarks
 
     def test_wrong_columns_name_the_model(self, models, library):
         judgments = gw.Judgments(GRADES, group=GROUP)
@@ -212,6 +224,7 @@ def test_experiments_predict_and_refit_with_columns_by_name():
 TWO, TWICE = FRAME.assign(my_text=0.0), pd.concat([FRAME, FRAME["age"]], axis=1)
 SEVERAL = LogisticRegression(max_iter=1000).fit(FRAME, GRADES)
 SHARES = SEVERAL.predict_proba(FRAME)
+SINGLE = RandomForestClassifier(3, random_state=0).fit(FRAME, GRADES * 0)
 JUDGMENTS = gw.Judgments(GRADES, group=GROUP)
 
 
@@ -225,6 +238,7 @@ CASES = [
     ),
     BadInput("duplicate name", lambda: compare_one(TRAIN["XGBoost"](FRAME), TWICE), "'age'", ValueError, "one column"),
     BadInput("several classes", lambda: compare_one(SEVERAL), "'old'", ValueError, "classifier"),
+    BadInput("one class", lambda: compare_one(SINGLE), "'old'", ValueError, "classifier"),
     BadInput("two columns of scores", lambda: compare_one(SHARES[:, :2]), "'old'", ValueError, "[:, 1]"),
 ]
 

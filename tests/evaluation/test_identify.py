@@ -338,6 +338,7 @@ def test_an_unknown_name_is_not_used(text, names):
         ("average-precision 0.5", "map", None),
         ("normalized_discounted_cumulative_gain@7 = 0.5", "ndcg", 7),
         ("Expected Reciprocal Rank@7: 0.5", "err", 7),
+        ("RBP(0.8): 0.5", "rbp", None),
         ("mean_reciprocal_rank 0.5", "mrr", None),
         ("rank-biased precision: 0.5", "rbp", None),
         ("AP(rel=2)@7 0.5", "map", 7),
@@ -379,3 +380,9 @@ def test_the_deviation_that_xgboost_prints(capsys):
     (number,) = parse_printed(capsys.readouterr().out.strip().rpartition("\t")[2])
     assert number.value == pytest.approx(table["test-ndcg@3-mean"].item(), abs=1e-5)
     assert (number.name, number.k, number.library) == ("ndcg", 3, "xgboost")
+
+
+@pytest.mark.parametrize("deviation", ["+- 0.01", "+/- 0.01", "+/−0.01", "± 0.01", "+ 0.01", "(+/- 0.01)"])
+def test_a_deviation_is_not_a_second_number(deviation):
+    (number,) = parse_printed(f"ndcg@10: 0.8113 {deviation}")
+    assert (number.value, number.k) == (0.8113, 10)

@@ -15,6 +15,7 @@ from gainwise.evaluation.parts import find_shared_queries, read_part
 
 DATA = simulate(60, seed=3, mean_length=12)
 TRAIN, TEST = DATA.split_queries(0.7, 0.3, seed=1)
+NAMES = [f"feature {place}" for place in range(DATA.features.shape[1])]
 
 
 def find(first, second):
@@ -83,6 +84,17 @@ def test_same_id_with_other_rows():
     other = RankingData(TEST.features + 1, TEST.labels, qid=TEST.query_ids[TEST.qid])
     assert find(TEST, other) == ([], list(range(len(TEST.query_ids))))
     assert find(by_group(TEST), by_group(other)) == ([], [])  # these ids number the queries
+
+
+def test_rows_of_equal_ids_are_unknown_if_they_cannot_be_compared():
+    """The rows are the same, but one part has names of features, or both parts have labels only."""
+    named = RankingData(TEST.features, TEST.labels, qid=TEST.qid, query_ids=TEST.query_ids, feature_names=NAMES)
+    for first, second in ((TEST, named), (TEST.judgments(), TEST.judgments())):
+        (finding,) = (each for each in gw.check({"a": first, "b": second}).findings if each.code == "same ids")
+        assert "the id of a query of a, whose rows cannot be compared" in finding.text
+    changed = RankingData(TEST.features + 1, TEST.labels, qid=TEST.qid, query_ids=TEST.query_ids)
+    (finding,) = (each for each in gw.check({"a": TEST, "b": changed}).findings if each.code == "same ids")
+    assert "the id of a query of a, but other rows" in finding.text
 
 
 def test_single_equal_rows_and_common_rows_are_no_leak():

@@ -215,7 +215,10 @@ class TestResume:
         (folder_of(copy, "lgb gain=linear") / "manifest.json").unlink()
         assert "manifest.json is missing" in load_rest(copy)
         shutil.rmtree(folder_of(copy, "lgb gain=linear"))
-        assert load_rest(copy) == "lgb gain=linear: not trained yet"
+        assert load_rest(copy) == "lgb gain=linear: its folder is missing, although the run was completed"
+        (copy / "selection.json").unlink()
+        with pytest.raises(RuntimeError, match=r"lgb gain=linear \(lgb gain=linear: not trained yet\)"):
+            Experiment.load(copy)
         shutil.rmtree(copy / "candidates")
         with pytest.raises(RuntimeError, match="candidate is finished: lgb gain=linear: not trained yet"):
             Experiment.load(copy)

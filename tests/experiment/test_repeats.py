@@ -155,6 +155,9 @@ def test_folds_and_repeats(make, recipes, parts, tmp_path):
     assert "3 models in each repeat" in result.summary()
     for folder in (tmp_path / "run" / "candidates").glob("*.repeat-3*"):
         shutil.rmtree(folder)
+    with pytest.raises(RuntimeError, match=r"A: its folder is missing, .* was completed, 3 of 9 trainings$"):
+        Experiment.load(tmp_path / "run")
+    (tmp_path / "run" / "selection.json").unlink()
     with pytest.raises(RuntimeError, match=r"finished: A: not trained yet, 3 of 9 trainings$"):
         Experiment.load(tmp_path / "run")
 

@@ -451,6 +451,19 @@ class BaselineComparison(TextResult, Scope):
             texts.append(f"{' and '.join(ends) or 'not bounded'}{under}")
         return f"the improvement is {', '.join(texts)}"
 
+    def describe_crossed(self, candidate: CandidateDecision) -> str:
+        """Return a sentence about bounds that exclude each other after a blank, or an empty text.
+
+        Bounds by betting are the best ones of all times, so those of a mean that changes may cross.
+        """
+        crossed = dict.fromkeys(change.metric for change in candidate.changes if change.at_least > change.at_most)
+        if not crossed:
+            return ""
+        return (
+            f" The bounds under {join_names(list(crossed))} exclude each other. A random sample rarely has such "
+            "bounds, so later queries may differ from earlier ones."
+        )
+
     def list_changes(self, candidate: CandidateDecision) -> list[Change]:
         """Return the changes that decide, without the second of the first two metrics if both have the same values."""
         leading, tables = self.leading, (self.margins, candidate.difference, candidate.at_least, candidate.at_most)
@@ -477,6 +490,7 @@ class BaselineComparison(TextResult, Scope):
         level = f"one-sided, {self.one_sided_confidence} each, {format_sample_size(self.queries, self.clusters)}"
         text = as_text(format_decision(self, candidate, names)).removeprefix("★ ")
         text += f" {bounds[0].upper()}{bounds[1:]} ({level})."
+        text += self.describe_crossed(candidate)
         if candidate.shown_losses and candidate.decision != "do not ship":
             text += f" A loss within the margin is shown under {join_names(candidate.shown_losses)}."
         few = [metric for metric in self.metrics if candidate.differing[metric] < MIN_QUERIES]
@@ -731,7 +745,7 @@ def _format_advice(result: BaselineComparison, first: CandidateDecision, names: 
         f"{' and '.join(changes)}, simultaneous at {format_confidence(result.alpha)}. One-sided, "
         f"{result.describe_bounds(first)} ({result.one_sided_confidence})."
     )
-    return f"{text}{result.describe_next_step(first)}"
+    return f"{text}{result.describe_crossed(first)}{result.describe_next_step(first)}"
 
 
 def validate_baseline(baseline: str, models: Sequence[str]) -> None:

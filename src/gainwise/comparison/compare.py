@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._common.typing import Bools, Columns, Features, FilePath, Floats, Frame, Listed, Models, OfQueries
-from .._common.validation import prefix_errors, validate_ordered
+from .._common.validation import prefix_errors, validate_distinct, validate_ordered
 from ..data.ranking_data import as_pandas
 from ..data.tables import read_table
 from ..evaluation.evaluator import Evaluator, shared_weights, validate_judgments
@@ -433,6 +433,7 @@ def compare_table(
         source, table = "frame", as_pandas(frame, "frame")
     if isinstance(scores, str):
         raise TypeError(f"scores must be a list of columns, got {scores!r}. Pass scores=[{scores!r}].")
+    _validate_columns(scores)
     selected = dict(scores) if isinstance(scores, Mapping) else {name: name for name in scores}
     roles = {"query": query, "label": label, "document": document, "weight": weight}
     models = read_models(
@@ -441,3 +442,14 @@ def compare_table(
         allow_misaligned=allow_misaligned,
     )
     return compare_scores(models, metrics, **read_query_columns(table, names, clusters, source), **options)
+
+
+def _validate_columns(scores: Sequence[str] | Mapping[str, str | Sequence[str]]) -> None:
+    """Raise an error if a name of a column is not text, or a column of a list occurs twice."""
+    columns = scores.values() if isinstance(scores, Mapping) else list(scores)
+    for column in columns:
+        for name in [column] if isinstance(column, str) or np.ndim(column) == 0 else column:
+            if not isinstance(name, str):
+                raise TypeError(f"scores must contain names of columns as text, got {name!r}. Rename the column.")
+    if not isinstance(scores, Mapping):
+        validate_distinct("scores", list(scores))  # Each model has the name of its column.

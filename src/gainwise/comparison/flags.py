@@ -282,7 +282,7 @@ class UnjudgedDocuments:
     ----------
     shares : dict of metric name to dict of model to float
         Mean of `judged@k` over all queries, with the cutoffs and ties of the two primary metrics, before documents are
-        dropped. A query without retrieved documents counts 1.
+        dropped. A query without retrieved documents is left out.
     retrieved, unjudged : dict of model to int
         Number of retrieved documents, and of those without a label.
     handling : {"irrelevant", "drop"}

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._common.arrays import factorize, index_of, is_missing, objects, only_counts
+from .._common.arrays import factorize, index_of, is_missing, list_columns, objects, only_counts
 from .._common.text import format_exact, natural_order, pluralize
 from .._common.typing import Integers
 from .._common.validation import validate_distinct, validate_name, validate_ordered
@@ -91,8 +91,9 @@ def _read_columns(segments: Any) -> dict[str, Any]:
     """Return columns by name. A single column without a name is called `segment`."""
     validate_ordered("segments", segments)
     if hasattr(segments, "columns") and not isinstance(segments, Mapping):
-        validate_distinct("names of columns of segments", list(map(str, segments.columns)))
-        columns = {str(name): segments[name] for name in segments.columns}
+        by_place = list_columns(segments)
+        validate_distinct("names of columns of segments", [name for name, _ in by_place])
+        columns = dict(by_place)
     elif isinstance(segments, Mapping) and segments and all(map(_is_column, segments.values())):
         columns = {str(name): labels for name, labels in segments.items()}
     elif getattr(segments, "ndim", 1) > 1:

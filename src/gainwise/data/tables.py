@@ -82,7 +82,10 @@ def read_scores(path: StrPath, *, column: str | None = None) -> NDArray[np.float
     if suffix in (".npy", ".npz"):
         values = _load_array(path, column)
     elif suffix == ".parquet":
-        values = read_parquet(path, lambda names: _select_column(path, names, column)).iloc[:, 0].to_numpy()
+        cells = read_parquet(path, lambda names: _select_column(path, names, column)).iloc[:, 0]
+        if problem := describe_text(name, cells.name, cells):
+            raise ValueError(f"{problem}.")
+        values = cells.to_numpy()
     else:
         os.stat(path)  # Raises if the file does not exist.
         supported = ".npy, .npz, .csv, .tsv, .txt, .parquet"

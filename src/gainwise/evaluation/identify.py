@@ -177,9 +177,13 @@ def _read_samples(
             "which rows are missing, because they may also explain the number."
         )
     prediction, others = read_predictions({"scores": scores}, judgments, features)[0]["scores"], []
-    for name, (part, values) in data.items():
-        if not isinstance(part, Judgments):
-            raise TypeError(f"data[{name!r}] must be a pair of Judgments and scores, got {type(part).__name__} first.")
+    for name, pair in data.items():
+        if not isinstance(pair, tuple | list) or len(pair) != 2 or not isinstance(pair[0], Judgments):
+            first = (
+                f"{type(pair[0]).__name__} first" if isinstance(pair, tuple | list) and pair else type(pair).__name__
+            )
+            raise TypeError(f"data[{name!r}] must be a pair of Judgments and scores, got {first}.")
+        part, values = pair
         source = {name: scores if hasattr(scores, "predict") and np.ndim(values) != 1 else values}
         others.append(Sample(part, read_predictions(source, part, values)[0][name].scores, "", "the data", repr(name)))
     AlignedScores(judgments, prediction.scores).validate()
@@ -405,11 +409,11 @@ _IN_PARENTHESES = re.compile(r"[^()]*\)")
 """The text after a value in parentheses, such as an option or an interval."""
 
 _WHOLE = re.compile(r"(?:^|[:=\s])([-+]?\d+)()\s*$")
-_DEVIATION = re.compile(r"(?:\s\+\s|(?<=\d)\+|±)\s*[\d.]+")
+_DEVIATION = re.compile(r"(?:\s\+\s|(?<=\d)\+|±|\+/?[-−])\s*[\d.]+")
 """The standard deviation that cross-validation prints after a mean."""
 
 _CUTOFF = re.compile(
-    r"(?:@|_at_|[_.]|\btop[-_ ]?|\b(?:k|n|at|top_k|topk)\s*[=:]?\s*\[?|=\[?)([1-9]\d{0,8})(?![\d.]*\.\d)"
+    r"(?:@|_at_|_|(?<!\d)\.|\btop[-_ ]?|\b(?:k|n|at|top_k|topk)\s*[=:]?\s*\[?|=\[?)([1-9]\d{0,8})(?![\d.]*\.\d)"
 )
 
 _PARENTHESES = re.compile(r"\([^()]*\)")

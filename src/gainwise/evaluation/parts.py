@@ -229,7 +229,7 @@ class SharedQueries(NamedTuple):
     """Positions of queries of the second part that the first one contains.
 
     `leaks` have at least two equal rows, and more than half of the rows of the shorter query. `same_ids` have the same
-    id, but other rows.
+    id, but other rows, or rows that cannot be compared.
     """
 
     leaks: Integers
@@ -238,9 +238,10 @@ class SharedQueries(NamedTuple):
     def describe(self, first: Part, second: Part) -> Iterator[tuple[str, Integers, str]]:
         """Yield the code of each finding, its queries and a sentence."""
         ids: Any = second.ids or range(len(second.sizes))
+        rows = "but other rows" if have_comparable_rows(first, second) else "whose rows cannot be compared"
         for code, places, text in (
             ("leak", self.leaks, f"all or most rows in {first.name}, too"),
-            ("same ids", self.same_ids, f"the id of a query of {first.name}, but other rows"),
+            ("same ids", self.same_ids, f"the id of a query of {first.name}, {rows}"),
         ):
             if len(places):
                 size = f"{len(places):,} of {pluralize(len(ids), 'query')} of {second.name}"

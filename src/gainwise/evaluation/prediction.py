@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from .._common.arrays import nearest, numbers
+from .._common.arrays import list_columns, nearest, numbers
 from .._common.sources import parse_source
 from .._common.text import agree, join_names, pluralize, printables
 from .._common.validation import validate_choice, validate_distinct, validate_integer, validate_mapping, validate_name
@@ -101,9 +101,9 @@ def read_predictions(
     contain the name of the model.
     """
     if hasattr(models, "columns") and not isinstance(models, Mapping):
-        names = list(map(str, models.columns))
-        validate_distinct("names of models", names)  # A mapping would contain one of them only.
-        models = {name: models[column] for name, column in zip(names, models.columns, strict=True)}
+        columns = list_columns(models)
+        validate_distinct("names of models", [name for name, _ in columns])  # A mapping would contain one of them only.
+        models = dict(columns)
     validate_mapping("models", models, "scores, a path or a model")
     for name in models:
         validate_name("the name of a model", name)
@@ -264,7 +264,8 @@ def predict_scores(model: Any, features: Any, **options: Any) -> Prediction:
     scores = getattr(model, method)(features, **options)
     if method == "predict":
         return Prediction(scores)
-    shape, positive = np.shape(scores), getattr(model, "classes_", (0, 1))[1]
+    shape, classes = np.shape(scores), getattr(model, "classes_", (0, 1))
+    positive = classes[1] if len(classes) > 1 else None  # A tree that was trained on one class has no positive one.
     if method == "decision_function" and len(shape) == 1:
         return Prediction(scores, remarks=(f"is scored by its decision function for class {positive}",))
     if method == "decision_function" or len(shape) != 2 or shape[1] != 2:
@@ -394,15 +395,17 @@ def select_columns(
 ) -> SelectedColumns:
     """Return the columns of features with the names of a model, in its order.
 
-    Names that a library made from positions, such as ``Column_0``, count as no names. Without names on one of the two
-    sides, features are used by position. With `has_underscores`, underscores in `model_names` match blanks, because
-    LightGBM replaces them.
+    Names that a library made from positions, such as ``Column_0``, count as no names, unless the other side has the
+    same ones in another order or among others. Without names on one of the two sides, features are used by position.
+    With `has_underscores`, underscores in `model_names` match blanks, because LightGBM replaces them.
     """
-    names = list_names(features)
-    wanted = None if model_names is None or are_positions(model_names) else list(model_names)
-    if names is None or are_positions(names):
-        has_names = wanted is not None and names is not None and len(names) == len(wanted)
-        renamed = _rename_columns(features, wanted) if has_names and wanted is not None else features
+    names, wanted = list_names(features), None if model_names is None else list(model_names)
+    size = 0 if names is None else len(names)
+    has_positions = [given is not None and are_positions(given) for given in (names, wanted)]
+    if names is None or wanted is None or all(has_positions) or not set(wanted) <= set(names):
+        names, wanted = (None if made else given for given, made in zip((names, wanted), has_positions, strict=True))
+    if names is None:
+        renamed = _rename_columns(features, wanted) if wanted is not None and size == len(wanted) else features
         return SelectedColumns(renamed, (UNNAMED_FEATURES,) if wanted else ())
     if wanted is None:
         return SelectedColumns(features, (UNNAMED_MODEL,))

@@ -43,7 +43,7 @@ from .plan import (
 )
 from .progress import Progress
 from .result import ExperimentResult, RepeatedTrainings, Selection
-from .storage import EXPERIMENT, SELECTION, UNTRAINED, DamagedError, Storage, Training
+from .storage import EXPERIMENT, LOST, SELECTION, UNTRAINED, DamagedError, Storage, Training
 from .trainers import get_trainer, get_versions
 
 
@@ -514,8 +514,8 @@ def create_result(
             reasons = [damage.get(unit.slug) or storage.describe_unfinished(unit) for unit in missing]
             pairs = zip(missing, reasons, strict=True)
             failures[name] = "\n".join(f"{unit}: {reason.strip()}" for unit, reason in pairs)
-            if len(missing) > 1 and set(reasons) == {UNTRAINED}:
-                failures[name] = f"{UNTRAINED}, {len(missing)} of {len(units)} trainings"
+            if len(missing) > 1 and len(set(reasons)) == 1 and reasons[0] in (LOST, UNTRAINED):
+                failures[name] = f"{reasons[0]}, {len(missing)} of {len(units)} trainings"
         elif name in finalists:
             compared, folds = [trainings[unit.slug] for unit in units], len(plan.folds)
             candidates[name] = [compared[place : place + folds] for place in range(0, len(compared), folds)]

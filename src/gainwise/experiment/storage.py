@@ -30,7 +30,7 @@ FORMAT = 8
 
 ARRAYS, MANIFEST, EXPERIMENT, SELECTION = "arrays.npz", "manifest.json", "experiment.json", "selection.json"
 SUFFIXES = {"lightgbm": "txt", "xgboost": "ubj"}
-UNTRAINED = "not trained yet"
+UNTRAINED, LOST = "not trained yet", "its folder is missing, although the run was completed"
 ROW_ARRAYS = ("labels", "qid", "query_ids", "weight")
 """The fields of `RankingData` that `SharedParts` contain, next to the features."""
 
@@ -238,7 +238,7 @@ class Storage:
             return path.read_text("utf-8", errors="replace")
         if self.get_folder(unit).exists():
             return f"{MANIFEST} is missing, because the training was interrupted or the file was lost"
-        return UNTRAINED
+        return LOST if (self.directory / SELECTION).exists() else UNTRAINED  # A new plan removes the selection.
 
     @contextlib.contextmanager
     def share_data(self, parts: Mapping[str, RankingData]) -> Iterator[SharedParts]:
