@@ -37,7 +37,7 @@ def test_a_model_without_scores_raises_or_is_listed(name, tmp_path):
     content = found.to_dict()
     assert content.pop("missing") == [{"model": name, "reason": found.missing[name]}]
     assert content == {key: value for key, value in expected.to_dict().items() if key != "missing"}
-    for text in (found.to_markdown(), found.to_html(tmp_path / "report.html").read_text()):
+    for text in (str(found), found.to_markdown(), found.to_html(tmp_path / "report.html").read_text()):
         assert f"Not compared: {name}" in text.replace("<wbr>", "")
 
 

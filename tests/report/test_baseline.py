@@ -145,3 +145,16 @@ def test_the_chart_names_its_sign(losses):
     signs = [-1 if metric in losses else 1 for metric in (FIRST, SECOND)]
     assert [mark.value for mark in row.marks] == pytest.approx([0.02 * signs[0], 0.03 * signs[1]], abs=0.005)
     assert ("improvement over the baseline" if losses else "change against the baseline") in chart.caption
+
+
+def test_without_evidence_there_is_no_decision(tmp_path):
+    rng = np.random.default_rng(0)
+    scores, judgments = {"new": rng.normal(size=50), "old": rng.normal(size=50)}, gw.Judgments([1] * 50, group=[5] * 10)
+    comparison = gw.compare(scores, judgments, baseline="old", margin=0.01)
+    page = comparison.to_html(tmp_path / "page.html").read_text()
+    for text in (str(comparison), comparison.to_markdown(), page):
+        assert "These queries cannot distinguish models" in text
+        assert not re.search("Ship|Keep|Undecided", text)
+    assert "against" not in comparison.to_dict()
+    with pytest.raises(ValueError, match="No query can distinguish"):
+        comparison.against("old")

@@ -17,7 +17,7 @@ import numpy as np
 from .._common import cached_property
 from .._common.arrays import number_table
 from .._common.lazy import pandas as pd
-from .._common.text import as_text, join_names, plain, pluralize, printable
+from .._common.text import as_text, describe_missing, join_names, plain, pluralize, printable
 from .._common.typing import FilePath, Floats, Ids
 from .._common.validation import validate_choice, validate_integer, validate_ordered
 from ..evaluation.prediction import Iteration
@@ -1003,7 +1003,8 @@ class Comparison:
 
     @cached_property
     def _decisions(self) -> BaselineComparison | None:
-        return None if self._baseline is None else self.against(self._baseline)
+        """Decisions about the baseline, None without a baseline, or if no query can distinguish two rankings."""
+        return None if self._baseline is None or self._has_no_evidence else self.against(self._baseline)
 
     def _report_content(self, baseline: str | BaselineComparison | None) -> Content:
         """Return the content of a report with decisions about a baseline, given by name or as a result of `against`."""
@@ -1088,7 +1089,7 @@ class Comparison:
     def __str__(self) -> str:
         chart = self.content.chart
         lines = [printable(as_text(line)) for line in (chart.headline, chart.advice) if line]
-        return "\n".join([*lines, repr(self)])
+        return "\n".join([*lines, *describe_missing(self.missing), repr(self)])
 
     def __repr__(self) -> str:
         size = f"{pluralize(len(self.models), 'model')}, {pluralize(self.counts.any, 'query')}"
