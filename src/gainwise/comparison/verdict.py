@@ -497,9 +497,10 @@ class Choice:
 
     def _join_leads(self, leads: Mapping[str, float]) -> str:
         """Return lower bounds with their measures: the smaller one of two variants, otherwise one for each metric."""
+        margin = self.verdict.margin
         if self.has_one_measure:
-            return f"{round_bound(min(leads.values()), up=False)} {name_family(self.labels[0].name)}"
-        return " and ".join(f"{round_bound(leads[name], up=False)} {printable(name)}" for name, *_ in self.labels)
+            return f"{round_bound(min(leads.values()), False, margin)} {name_family(self.labels[0].name)}"
+        return " and ".join(f"{round_bound(leads[name], False, margin)} {printable(name)}" for name, *_ in self.labels)
 
     def _format_share(self, bounds: Mapping[str, float]) -> str:
         """Return the largest share that upper bounds have of the best mean after a blank, or an empty text."""
@@ -521,7 +522,7 @@ class Choice:
 
         def bound(metrics: Sequence[str], measure: str = "") -> str:
             bounds = {metric: upper[metric][model] for metric in metrics}
-            size = round_bound(max(bounds.values()), up=True, limit=self.verdict.margin or None)
+            size = round_bound(max(bounds.values()), up=True, limit=self.verdict.margin)
             return f"{size}{measure}{self._format_share(bounds)}"
 
         names = [label.name for label in self.labels]
@@ -644,7 +645,7 @@ class Choice:
             by = f" by {farthest.long}" if self.under else ""
             return (
                 f"The test set rules out {name}, which the validation set selected{among}: it is at least "
-                f"{round_bound(behind[farthest.name], up=False)} behind the best{by} ({self.level})."
+                f"{round_bound(behind[farthest.name], False, self.verdict.margin)} behind the best{by} ({self.level})."
             )
         choice = f"{format_choice('Choose', self.names[selected])}, selected on the validation set{among}"
         if selected == self.best:

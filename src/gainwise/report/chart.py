@@ -381,7 +381,8 @@ def _build_gap_rows(
         for model in marks:
             lower, upper, ends = verdict.regrets_lower[metric][model], verdict.regrets_upper[metric][model], ""
             if upper < math.inf:
-                ends = f", interval {round_bound(lower, up=False)} to {round_bound(upper, up=True)}"
+                texts = (round_bound(end, up, verdict.margin) for end, up in ((lower, False), (upper, True)))
+                ends = f", interval {' to '.join(texts)}"
             description = (
                 f"{metric}: mean {format_mean(means[model])}, {format_size(regrets[model])} behind the best{ends}; "
                 f"{'may be best' if model in models else 'ruled out as best'}"
@@ -397,7 +398,7 @@ def _build_gap_rows(
         elif not math.isfinite(worst):
             outcome = "no bound"
         else:
-            outcome = f"{MINUS}{round_bound(worst, up=True)}" if worst else "0"
+            outcome = f"{MINUS}{round_bound(worst, up=True, limit=verdict.margin)}" if worst else "0"
         rows.append(Row(model, tuple(own), outcome, worst, model == starred, " ".join(remarks.get(model, ()))))
     return tuple(sorted(rows, key=lambda row: -row.marks[0].value))
 
@@ -410,7 +411,7 @@ def _build_mark(result: BaselineComparison, decided: CandidateDecision, metric: 
     if math.isfinite(lower) and math.isfinite(upper):
         state = "shown to be worse" if not possible else "not shown to be worse"
         state += f" by more than the margin of {result.format_margin(metric)}" if result.margins[metric] else ""
-        bounds = f"interval {format_interval(lower, upper)}; {state}"
+        bounds = f"interval {format_interval(lower, upper, result.margins[metric])}; {state}"
     else:
         bounds = "without bounds"
     return Mark(value, lower, upper, possible, False, mean, f"{metric}: {format_difference(value)}, {bounds}")

@@ -131,6 +131,13 @@ class Content:
         return build_verdict_chart(comparison._standing, self.names, comparison.selected, comparison.searched)
 
     @property
+    def margins(self) -> dict[str, float]:
+        """The margin of each metric: that of the decisions about the baseline if they use it."""
+        comparison = self.comparison
+        margins = dict.fromkeys(comparison.metrics, comparison.settings.margin)
+        return margins if self.against is None else margins | self.against.margins
+
+    @property
     def merged(self) -> bool:
         """Whether both primary metrics are the same number, as both NDCGs are with labels 0 and 1."""
         return self.comparison.primary is not None and self.comparison.verdict.metrics_coincide
