@@ -676,7 +676,7 @@ class _Sentence:
         if self.measure and change.metric in self.result.leading:
             return self.measure
         several = len({change.metric for change in self.changes}) > 1
-        return f" {change.metric}" if several and (self.margin is None or self.result.guards) else ""
+        return f" {change.metric}" if several else ""
 
     def _name_place(self, change: Change) -> str:
         """Return the segment after a blank, or an empty text for all queries."""
