@@ -145,3 +145,19 @@ def test_the_chart_names_its_sign(losses):
     signs = [-1 if metric in losses else 1 for metric in (FIRST, SECOND)]
     assert [mark.value for mark in row.marks] == pytest.approx([0.02 * signs[0], 0.03 * signs[1]], abs=0.005)
     assert ("improvement over the baseline" if losses else "change against the baseline") in chart.caption
+
+
+@pytest.mark.parametrize(
+    ("selected", "stated"),
+    [("A", "from 30 candidates: A (ship)."), ("C", "C (do not ship)."), ("production", "production (the baseline).")],
+)
+def test_the_page_states_the_decision_about_the_selected_model(selected, stated):
+    """A candidate that the validation set selected is named, also if another candidate comes first."""
+    values = values_of([(0.02, 0.02), (0.03, 0.03), (-0.02, -0.02)])
+    models = ["production", "A", "B", "C"]
+    options = {"selected": selected, "searched": 30} | {"baseline": "production", "ranges": {}, "draws": 1000}
+    comparison = Comparison(values, models, **options)
+    for text in (str(comparison), comparison.to_markdown(), as_text(comparison.content.chart.advice)):
+        assert "Ship B" in text or text.startswith("Decisions")
+        assert "Selected on the validation set from 30 candidates: " in text
+        assert stated in text
