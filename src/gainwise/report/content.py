@@ -108,7 +108,7 @@ class Content:
         return chart if self.against is None else scale_by_margins(chart, self.against.margins)
 
     def _describe_selected(self) -> str:
-        """Return which model a validation set selected and the decision about it, next to decisions about a baseline."""
+        """Return which model a validation set selected, and the decision about it, for a page about a baseline."""
         against, selected, searched = self.against, self.comparison.selected, self.comparison.searched
         if against is None or selected is None:
             return ""

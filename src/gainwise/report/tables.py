@@ -305,7 +305,8 @@ def _build_pairs(content: Content) -> Detail:
     ]
     for metric in verdict.metrics:
         rows = table[[f"{end} {metric}" for end in ("difference", "lower", "upper")]].itertuples(index=False)
-        columns.append(Column(f"\u0394 {metric}", [_format_change(*ends, content.margins[metric]) for ends in rows]))
+        cells = [_format_change(value, lower, upper, content.margins[metric]) for value, lower, upper in rows]
+        columns.append(Column(f"\u0394 {metric}", cells))
     opposite, p_values = [], []
     for row in table.to_dict("records"):
         is_clear = row["p_adjusted"] <= comparison.settings.alpha
