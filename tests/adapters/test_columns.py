@@ -160,7 +160,8 @@ CASES = [
     BadInput("no column", lambda: log_in_lightgbm(None), REMEDY, ValueError, "got no columns"),
     BadInput("one part", lambda: log_in_lightgbm(COLUMNS), REMEDY, ValueError, "got no columns"),
     BadInput(
-        "another", lambda: log_in_lightgbm({"old": PART.labels}, with_train=False), REMEDY, ValueError, "the columns old"),
+        "another", lambda: log_in_lightgbm({"old": PART.labels}, with_train=False), REMEDY, ValueError,
+        "the columns old"),
     BadInput(
         "length", lambda: log_in_lightgbm({"revenue": [1]}, with_train=False), "columns['revenue']", ValueError,
         "1 entries"),
