@@ -89,7 +89,8 @@ RECIPES = [
     BadCall("gate --table all.csv --baseline old --candidate A1,A2,A3", "'A1,A2,A3'", "A configuration must"),
     BadCall(
         "gate --table all.csv --baseline old --candidate A1 -m map=1% -m mrr=1% --gain map,mrr",
-        "'map,mrr'", "repeat the option",
+        "'map,mrr'",
+        "repeat the option",
     ),
 ]
 
