@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import base64
 import io
+import itertools
 import re
 import textwrap
+import unicodedata
 import warnings
 from html import escape
 from pathlib import Path
@@ -206,7 +208,7 @@ def finish(
     `left` of the axes' width to the left of them.
     """
     letters = max(24, int(wide * column_width(ax) * LETTERS))
-    title = "\n".join(textwrap.wrap(printable(title).replace("p = ", "p\u00a0=\u00a0"), letters))
+    title = "\n".join(wrap_letters(printable(title).replace("p = ", "p\u00a0=\u00a0"), letters))
     ax.set_title(title, loc="left", fontsize=11, weight="bold", color=theme.ink, parse_math=False, pad=pad, x=-left)
     if "\n" in x and isinstance(ax.figure, Figure) and ax.figure.canvas.manager is None:  # a key of long names
         ax.figure.set_figheight(ax.figure.get_figheight() + 0.17 * x.count("\n"))
@@ -238,6 +240,17 @@ def draw_legend_below(ax: Axes, theme: Theme, below: float = 0.13, **look: Any) 
         text.set_parse_math(False)
 
 
+def wrap_letters(text: str, letters: int) -> list[str]:
+    """Return a printable text in lines of at most this number of letters. Wide ones, as in Chinese, count as two.
+
+    >>> wrap_letters("a longer title", 9), wrap_letters("\u65b0\u3057\u3044\u540d\u524d", 6)
+    (['a longer', 'title'], ['\u65b0\u3057\u3044', '\u540d\u524d'])
+    """
+    filler = "\ue000"  # A private character, which is not printable.
+    doubled = (letter + filler * (unicodedata.east_asian_width(letter) in "WF") for letter in text)
+    return [line.replace(filler, "") for line in textwrap.wrap("".join(doubled), letters)]
+
+
 def measure_text(texts: Iterable[str], size: float, bold: bool = False) -> float:
     """Return the width of the widest text in points."""
     font = FontProperties(size=size, weight="bold" if bold else "normal")
@@ -255,8 +268,8 @@ def number_long_names(labels: Mapping[str, str], shown: Sequence[str], ax: Axes)
     if measure_text([labels[name] for name in shown], 9, bold=True) <= width / 3:
         return dict(labels), ""
     numbers = {name: str(number) for number, name in enumerate(shown, start=1)}
-    lines = [textwrap.fill(f"{number}: {printable(labels[name])}", int(width / 7)) for name, number in numbers.items()]
-    return dict.fromkeys(labels, "") | numbers, "\n".join(["", *lines])
+    lines = [wrap_letters(f"{number}: {printable(labels[name])}", int(width / 7)) for name, number in numbers.items()]
+    return dict.fromkeys(labels, "") | numbers, "\n".join(["", *itertools.chain.from_iterable(lines)])
 
 
 def remove_frame(ax: Axes, theme: Theme, max_ticks: int) -> None:

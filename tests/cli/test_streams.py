@@ -1,5 +1,6 @@
 """Standard input instead of a file, and closed pipes."""
 
+import codecs
 import gzip
 import io
 import os
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 from tests.cli.shell import json_of, output_of
 
-from gainwise.cli.app import _write_error
+from gainwise.cli.app import _replace_by_ascii, _write_error
 from gainwise.cli.inputs import open_input
 
 pytestmark = pytest.mark.slow
@@ -141,3 +142,11 @@ def test_errors_end_lines_between_words(monkeypatch, columns):
     lines = stream.getvalue().splitlines()
     assert " ".join(lines).split() == text.split()
     assert max(map(len, lines)) <= columns
+
+
+def test_signs_of_tables_and_sentences_have_ascii_replacements():
+    """A question mark would hide that a column contains differences, or how an option changes."""
+    codecs.register_error("gainwise.ascii", _replace_by_ascii)
+    text = "\u0394 ndcg_linear@10, gain linear \u2192 exponential, 3 \u00b7 4, \u22120.002, Kek\u00e4l\u00e4inen"
+    plain = text.encode("ascii", "gainwise.ascii").decode()
+    assert plain == "d ndcg_linear@10, gain linear -> exponential, 3 , 4, -0.002, Kekalainen"

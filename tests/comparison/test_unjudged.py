@@ -9,6 +9,7 @@ import pytest
 import gainwise as gw
 from gainwise._common.text import as_text
 from gainwise.comparison.flags import UnjudgedDocuments, find_uneven_judging
+from gainwise.report.exports import build_gate_markdown
 
 pytestmark = pytest.mark.slow
 
@@ -160,6 +161,7 @@ class TestOtherHandling:
             assert f"{best.upper()} has" in as_text(found.verdict.describe_obstacle({"old": "OLD", "new": "NEW"}))
         assert not any(row.starred for row in chart.rows)
         assert ("left out" in chart.headline) == (how == "irrelevant")
+        assert "The other one is" not in chart.advice  # the headline names another model than the best of this sample
 
     def test_a_run_is_recommended_if_its_documents_do_not_matter(self, data):
         runs, qrels = data
@@ -178,7 +180,7 @@ def test_decisions_have_a_flag_of_more_unjudged_documents(data):
     result = found.against("old")
     (flag,) = result.flags
     assert (flag.code, flag.models) == ("more unjudged", ("new", "old"))
-    for text in (result.sentence("new"), result.text, found.to_markdown()):
+    for text in (result.sentence("new"), result.text, found.to_markdown(), build_gate_markdown(result, "new")):
         assert flag.message in text
     assert json.loads(found.to_json())["against"]["flags"][0]["message"] == flag.message
     assert found.against("new").flags == ()

@@ -191,3 +191,26 @@ def test_the_size_that_queries_can_show_is_for_both_of_two_unlike_metrics(metric
     verdict = gw.Comparison(values, ["a", "b", "c"], draws=200).verdict
     (size,) = re.findall(rf"200 queries can show differences of about ([\d.]+) or more{either}\.", verdict.text)
     assert float(size) == pytest.approx(verdict.detectable, abs=0.001)
+
+
+@pytest.mark.parametrize(("margin", "rest"), [(0.0, ""), (0.05, r" \(margin 0\.05\)")])
+def test_a_possible_loss_names_its_metric_if_metrics_are_unlike(margin, rest):
+    """Metrics of one margin may have different units, so a number without a metric would be ambiguous."""
+    rng = np.random.default_rng(0)
+    better = 0.5 + np.stack([np.zeros(300), rng.normal(0.1, 0.1, 300)], axis=1)
+    open_ = 20 + np.stack([np.zeros(300), rng.normal(0, 3, 300)], axis=1)
+    found = gw.Comparison({"map": better, "revenue": open_}, ["old", "new"], margin=margin, draws=500, baseline="old")
+    assert re.match(rf"Undecided: new may lose up to \d\.\d+ revenue{rest}\.", str(found))
+
+
+def test_models_with_few_repeats_have_their_names_of_the_page():
+    """The headline and the sentence after it name models by the parts that differ."""
+    rng = np.random.default_rng(0)
+    tables = [0.5 + 0.1 * rng.normal(size=(60, 3)) for _ in range(2)]
+    names = ["lgb leaves=3 rate=0.1", "lgb leaves=63 rate=0.1"]
+    found = gw.Comparison({X: tables, Y: tables}, names, draws=200, selected=names[0])
+    headline, advice, _ = str(found).split("\n")
+    assert headline == (
+        "No choice yet: leaves=3 and leaves=63 have 3 repeats. Statements about several models require 5."
+    )
+    assert "lgb" not in advice

@@ -158,3 +158,43 @@ def test_without_evidence_there_is_no_decision(tmp_path):
     assert "against" not in comparison.to_dict()
     with pytest.raises(ValueError, match="No query can distinguish"):
         comparison.against("old")
+
+
+@pytest.mark.parametrize(
+    ("selected", "stated"),
+    [("A", "from 30 candidates: A (ship)."), ("C", "C (do not ship)."), ("production", "production (the baseline).")],
+)
+def test_the_page_states_the_decision_about_the_selected_model(selected, stated):
+    """A candidate that the validation set selected is named, also if another candidate comes first."""
+    values = values_of([(0.02, 0.02), (0.03, 0.03), (-0.02, -0.02)])
+    models = ["production", "A", "B", "C"]
+    options = {"selected": selected, "searched": 30} | {"baseline": "production", "ranges": {}, "draws": 1000}
+    comparison = Comparison(values, models, **options)
+    for text in (str(comparison), comparison.to_markdown(), as_text(comparison.content.chart.advice)):
+        assert "Ship B" in text or text.startswith("Decisions")
+        assert "Selected on the validation set from 30 candidates: " in text
+        assert stated in text
+
+
+def test_labels_0_and_1_have_one_change():
+    """Both gains have the same values, so a page has one number and no names of gains."""
+    values = values_of([(0.02, 0.02)])
+    same = dict.fromkeys((FIRST, SECOND), values[FIRST])
+    text = str(Comparison(same, ["production", "A"], ranges={}, draws=1000, baseline="production"))
+    (change,) = re.findall(r"differs from production by (.*?), simultaneous at 95 %\.", text)
+    assert re.fullmatch(r"\+0\.0\d{2} \(\+0\.\d{3} to \+0\.\d{3}\)", change)
+    assert "linear" not in text.replace(FIRST, "")
+
+
+def test_a_margin_that_is_a_share_has_one_rounding(tmp_path):
+    """It is a share of a mean, which has many digits. The method states the margins that decide."""
+    comparison = Comparison(values_of([(0.02, 0.02)]), ["production", "A"], ranges={}, draws=1000)
+    for margins in ({FIRST: "1%"}, {FIRST: "1%", SECOND: "1%"}):
+        decisions = comparison.against("production", margins)
+        margin = decisions.format_margin(FIRST)
+        page = comparison.to_html(tmp_path / "page.html", baseline=decisions).read_text("utf-8")
+        page = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
+        for text in (page, comparison.to_markdown(baseline=decisions, full=True)):
+            assert margin in text
+            assert not re.search(rf"\b{re.escape(margin[:-1])}\d{{2,}}", text)
+            assert "No difference is tolerated" not in text

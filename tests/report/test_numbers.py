@@ -66,6 +66,22 @@ def pages(comparison, folder):
     }
 
 
+def find_texts(comparison, folder):
+    """Yield every format of a page, with the texts of each quantity of the comparison in it."""
+    content = [comparison.to_dict(), comparison.standings.to_dict("list")]
+    content += [comparison.pairs.to_dict("list")] if comparison.primary else []
+    if comparison.content.against is not None:
+        content.append(comparison.content.against.to_dict())
+    known = np.unique(np.round(list(quantities(content)), 9))
+    for name, text in pages(comparison, folder).items():
+        by_quantity = {}
+        for token in {token.replace(",", "") for token in NUMBER.findall(text)}:
+            unit = 10.0 ** -len(token.partition(".")[2])
+            for quantity in known[np.abs(known - float(token)) < unit]:
+                by_quantity.setdefault(quantity, set()).add(token)
+        yield name, by_quantity
+
+
 @pytest.mark.parametrize(
     ("models", "lead", "options"),
     [
@@ -80,21 +96,28 @@ def pages(comparison, folder):
     ],
 )
 def test_every_quantity_has_one_text(models, lead, options, tmp_path):
-    comparison = compare(models, lead, **options)
-    content = [comparison.to_dict(), comparison.standings.to_dict("list")]
-    content += [comparison.pairs.to_dict("list")] if comparison.primary else []
-    known = np.unique(np.round(list(quantities(content)), 9))
     stated = 0
-    for name, text in pages(comparison, tmp_path).items():
-        tokens = {token.replace(",", "") for token in NUMBER.findall(text)}
-        by_quantity = {}
-        for token in tokens:
-            unit = 10.0 ** -len(token.partition(".")[2])
-            for quantity in known[np.abs(known - float(token)) < unit]:
-                by_quantity.setdefault(quantity, set()).add(token)
+    for name, by_quantity in find_texts(compare(models, lead, **options), tmp_path):
         stated += len(by_quantity)
         assert {number: texts for number, texts in by_quantity.items() if len(texts) > 1} == {}, name
     assert stated > 10
+
+
+def test_a_bound_next_to_the_margin_has_one_text(tmp_path):
+    """The text is on the same side of the margin as the bound, which may require more than three places."""
+    comparison, lead = compare(3, 20.0), compare(3, 20.0, baseline="m0")
+    worst = max(max(bounds.values()) for bounds in comparison.verdict.regrets_upper.values())
+    (loss,) = {-decided.at_most[BOTH[0]] for decided in lead.content.against.candidates if decided.candidate == "m1"}
+    within = (worst + np.ceil(1000 * worst) / 1000) / 2
+    beyond = (loss + np.floor(1000 * loss) / 1000) / 2
+    for options in (
+        {"margin": within},
+        {"margin": within, "selected": "m1", "searched": 30},
+        {"margin": beyond, "baseline": "m0"},
+    ):
+        for name, by_quantity in find_texts(compare(3, 20.0, **options), tmp_path):
+            several = {number: texts for number, texts in by_quantity.items() if len(texts) > 1}
+            assert several == {}, (name, options)
 
 
 def test_differences_have_three_decimals_if_the_page_has_scores(tmp_path):

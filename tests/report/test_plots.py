@@ -275,6 +275,21 @@ def test_sums_do_not_cover_long_names_of_grades():
     assert min(text.get_window_extent().x0 for text in ax.texts) >= names
 
 
+@pytest.mark.filterwarnings("ignore:Glyph .* missing from font")
+def test_titles_and_keys_with_wide_letters_are_inside_the_figure(make):
+    """Chinese and Japanese letters are about twice as wide as others, so lines have fewer of them."""
+    names = ("\u65b0\u3057\u3044\u30e9\u30f3\u30ad\u30f3\u30b0\u30e2\u30c7\u30eb" * 2, "\u8a66\u9a13\u7248" * 30)
+    comparison = make(2, names=names)
+    for picture in (comparison.plot.attribution(), comparison.plot.gains()):
+        canvas = FigureCanvasAgg(picture.ax.figure)
+        canvas.draw()
+        for text in picture.ax.figure.findobj(Text):
+            if text.get_visible() and re.search("[\u3040-\u9fff]", text.get_text()):
+                box = text.get_window_extent(canvas.get_renderer())
+                assert box.x0 >= -1, text.get_text()
+                assert box.x1 <= canvas.get_width_height()[0] + 1, text.get_text()
+
+
 @pytest.mark.parametrize("metric", ["mrr", "a_metric_with_a_name_of_many_letters_and_more"])
 def test_the_title_of_choices_is_inside_the_figure(metric):
     """A comparison from values has few choices with short names, so the axes are wide."""

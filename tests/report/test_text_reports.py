@@ -13,10 +13,11 @@ from rich.theme import Theme
 from tests.report.pages import Page
 
 import gainwise as gw
+from gainwise._common.text import format_interval
 from gainwise._common.theme import choose_terminal_colors
 from gainwise.report.content import choose_pair
 from gainwise.report.exports import SCHEMA
-from gainwise.report.text import chart_lines, headline_lines, whole_leaderboard
+from gainwise.report.text import chart_lines, decisions_table, headline_lines, whole_leaderboard
 
 
 class TestMarkdown:
@@ -184,11 +185,25 @@ class TestNarrow:
         text = "\n".join(lines)
         for row in comparison.content.chart.rows:
             assert row.outcome in text
-        if width > 20:
-            for mean in comparison.leaderboard[list(comparison.metrics)].to_numpy().ravel():
-                assert f"{mean:.4f}" in text
+        for mean in comparison.leaderboard[list(comparison.metrics)].to_numpy().ravel():
+            assert f"{mean:.4f}" in text
         for name in comparison.models:
             assert all(letter in text for letter in comparison.content.names.labels[name].split()[0][:8])
+
+    @pytest.mark.parametrize("width", [20, 28, 40, 80])
+    def test_decisions_have_all_bounds_and_the_name_of_the_candidate(self, make, width):
+        comparison = make(3, names=("old", "new one", "two"))
+        content = comparison._report_content(comparison.models[0])
+        console = Console(file=io.StringIO(), width=width, highlight=False)
+        console.print(decisions_table(content))
+        text = console.file.getvalue()
+        *_, table = text.split("\n\n", 1)
+        assert max(map(cell_len, table.splitlines())) <= width
+        for decided in content.against.candidates:
+            assert all(word in table for word in decided.candidate.split())
+            for metric in comparison.primary:
+                bounds = format_interval(decided.lower[metric], decided.upper[metric])
+                assert all(number in text for number in re.findall(r"[+\u2212]\d\.\d+", bounds))
 
     @pytest.mark.parametrize("color_system", ["standard", "256", "truecolor"])
     def test_there_is_no_background_and_no_white(self, make, color_system):

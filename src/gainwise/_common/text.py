@@ -156,24 +156,26 @@ def format_size(value: float) -> str:
     return format_difference(abs(value)).removeprefix("+")
 
 
-def format_bound(value: float, up: bool) -> str:
+def format_bound(value: float, up: bool, limit: float | None = None) -> str:
     """Return a signed bound of a difference, rounded like `round_bound`: upper bounds up, lower ones down.
+
+    The text is on the same side of a limit of the size as the bound.
 
     >>> format_bound(-0.0132, up=False), format_bound(-0.0132, up=True), format_bound(0.0, up=True)
     ('\u22120.014', '\u22120.013', '0')
     """
     if value == 0 or not math.isfinite(value):
         return format_difference(value)
-    return (MINUS if value < 0 else "+") + round_bound(abs(value), up if value > 0 else not up)
+    return (MINUS if value < 0 else "+") + round_bound(abs(value), up if value > 0 else not up, limit)
 
 
-def format_interval(lower: float, upper: float) -> str:
-    """Return the interval of a difference, rounded outward.
+def format_interval(lower: float, upper: float, limit: float | None = None) -> str:
+    """Return the interval of a difference, rounded outward. `limit` is described in `format_bound`.
 
     >>> format_interval(-0.0132, 0.0021)
     '\u22120.014 to +0.003'
     """
-    return f"{format_bound(lower, up=False)} to {format_bound(upper, up=True)}"
+    return f"{format_bound(lower, up=False, limit=limit)} to {format_bound(upper, up=True, limit=limit)}"
 
 
 def round_bound(value: float, up: bool, limit: float | None = None) -> str:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 ASCII = {"\u2212": "-", "\u2013": "-", "\u2014": "-", "\u2026": "...", "\u2019": "'", "\u2605": "*", "\u00b1": "+-"}
+ASCII |= {"\u0394": "d", "\u2192": "->", "\u00b7": ","}
 """Replacements on terminals that support only ASCII. Letters lose their accents, others become a question mark."""
 
 GROUPS = {

@@ -221,10 +221,10 @@ class CandidateDecision:
         """The change with the largest possible loss in units of its margin, on all queries if several have it."""
         return max(self.changes, key=lambda change: change.excess)
 
-    def format_interval(self, metric: str) -> str:
+    def format_interval(self, metric: str, margin: float) -> str:
         """Return the interval of the difference after a blank, or an empty text if it has no bounds."""
         ends = (self.lower[metric], self.upper[metric])
-        return f" ({format_interval(*ends)})" if all(map(math.isfinite, ends)) else ""
+        return f" ({format_interval(*ends, margin)})" if all(map(math.isfinite, ends)) else ""
 
 
 @dataclass(frozen=True, repr=False)
@@ -394,7 +394,7 @@ class BaselineComparison(TextResult, Scope):
         for candidate in self.candidates:
             changes = [
                 f"{metric} changes by {format_difference(candidate.difference[metric])}"
-                f"{candidate.format_interval(metric)}"
+                f"{candidate.format_interval(metric, self.margins[metric])}"
                 for metric in self.metrics
             ]
             parts.append(f"{self._describe(candidate)} {join_names(changes)}.{self.describe_needs(candidate)}")
@@ -446,7 +446,9 @@ class BaselineComparison(TextResult, Scope):
         names, texts = {label.name: label.long for label in label_metrics(self.leading)}, []
         for change in changes:
             bounds = (("at least", change.at_least, False), ("at most", change.at_most, True))
-            ends = [f"{side} {format_bound(bound, up)}" for side, bound, up in bounds if math.isfinite(bound)]
+            ends = [
+                f"{side} {format_bound(bound, up, change.margin)}" for side, bound, up in bounds if math.isfinite(bound)
+            ]
             under = f" under {names.get(change.metric, change.metric)}" if len(changes) > 1 else ""
             texts.append(f"{' and '.join(ends) or 'not bounded'}{under}")
         return f"the improvement is {', '.join(texts)}"
@@ -497,13 +499,17 @@ class BaselineComparison(TextResult, Scope):
         is_bounded = all(map(math.isfinite, candidate.at_least.values()))
         if few and is_bounded and not self.shortage and self.bounds == "asymptotic":
             text += f" Fewer than {MIN_QUERIES} queries differ under {join_names(few)}, so their share bounds the loss."
+        return text + self.describe_repeated_tests()
+
+    def describe_repeated_tests(self) -> str:
+        """Return the error probability after a blank from the third test without a plan on, or an empty text."""
         tests = len(self.history) + 1
-        if tests > 2 and not self.looks and self.bounds == "asymptotic":
-            text += (
-                f" These queries, or a part of them, have decided {tests} times without a plan: at least one false "
-                f"ship has a probability of up to {100 * tests * self.alpha / 2:.1f} %."
-            )
-        return text
+        if tests < 3 or self.looks or self.bounds == "betting":
+            return ""
+        return (
+            f" These queries, or a part of them, have decided {tests} times without a plan: at least one false "
+            f"ship has a probability of up to {100 * tests * self.alpha / 2:.1f} %."
+        )
 
     def describe_next_step(self, candidate: CandidateDecision) -> str:
         """Return sentences about further evidence, for an undecided candidate."""
@@ -630,7 +636,8 @@ class _Sentence:
             jointly = " by bounds that are valid for all metrics together" if max(c.at_least for c in gains) > 0 else ""
             return f"Undecided: {name} is {self._describe_worst(worst)}, but no gain is shown{jointly}."
         tolerated = f" (margin {self.result.format_margin(worst.metric)})" if worst.margin else ""
-        loss = f"{round_bound(-worst.at_least, up=True)}{self._name_measure(worst)}{self._name_place(worst)}"
+        size = round_bound(-worst.at_least, up=True, limit=worst.margin)
+        loss = f"{size}{self._name_measure(worst)}{self._name_place(worst)}"
         return f"Undecided: {name} may lose up to {loss}{tolerated}.{self._describe_shortage(worst) or self._need}"
 
     def _format_ship(self) -> str:
@@ -641,7 +648,7 @@ class _Sentence:
             return f"{choice}: {self._describe_worst(worst)}."
         subject = self.measure.strip() or (gains[0].metric if len(gains) == 1 else "the result")
         rises, falls = ("improves", "worsens") if self.result.lower_is_better else ("rises", "falls")
-        sizes = round_bound(gains[0].at_least, up=False)
+        sizes = round_bound(gains[0].at_least, up=False, limit=gains[0].margin)
         if len(gains) > 1 or (self.measure and len({change.metric for change in self.changes}) > 1):
             sizes = self._list_bounds(gains, [change.at_least for change in gains])
         clauses, margins = [f"{subject} {rises} by at least {sizes}"], []
@@ -687,7 +694,7 @@ class _Sentence:
         if self.measure and change.metric in self.result.leading:
             return self.measure
         several = len({change.metric for change in self.changes}) > 1
-        return f" {change.metric}" if several and (self.margin is None or self.result.guards) else ""
+        return f" {change.metric}" if several else ""
 
     def _name_place(self, change: Change) -> str:
         """Return the segment after a blank, or an empty text for all queries."""
@@ -703,7 +710,7 @@ class _Sentence:
             details += [change.segment] if change.segment else []
             if self.margin is None and are_losses:
                 details.append(f"margin {self.result.format_margin(change.metric)}")
-            bound = round_bound(size, up=False, limit=change.margin if are_losses else None)
+            bound = round_bound(size, up=False, limit=change.margin)
             texts.append(f"{bound} ({', '.join(details)})" if details else bound)
         return join_names(texts, LISTED)
 
@@ -731,11 +738,14 @@ class _Sentence:
 
 
 def _format_advice(result: BaselineComparison, first: CandidateDecision, names: Mapping[str, str]) -> str:
-    changes = [
-        f"{styled(style, format_difference(first.difference[label.name]))}{first.format_interval(label.name)} under "
-        f"{label.long}"
-        for label, style in zip(label_metrics(result.leading), "le", strict=False)
-    ]
+    labels, decided = label_metrics(result.leading), {change.metric for change in result.list_changes(first)}
+    changes = []
+    for label, style in zip(labels, "le", strict=False):
+        if label.name not in decided:  # the second of two metrics with the same values
+            continue
+        size = styled(style, format_difference(first.difference[label.name]))
+        under = "" if len(labels) == 2 and labels[1].name not in decided else f" under {label.long}"
+        changes.append(f"{size}{first.format_interval(label.name, result.margins[label.name])}{under}")
     decisions, text = list(result.decisions.values()), ""
     if len(decisions) > 1:
         counts = [f"{decisions.count(kind)} {kind}" for kind in get_args(Decision) if kind in decisions]

@@ -294,5 +294,6 @@ def _describe_segment(part: Segment) -> str:
     if verdict.kind == "agree":
         return sentence
     upper = verdict.safe_regret_upper
-    bound = f", at most {round_bound(upper, up=True)} from the best" if math.isfinite(upper) else ""
+    size = round_bound(upper, up=True, limit=verdict.margin)
+    bound = f", at most {size} from the best" if math.isfinite(upper) else ""
     return f"{sentence} The safe choice is {verdict.safe_choice}{bound}."

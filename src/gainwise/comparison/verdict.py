@@ -308,9 +308,11 @@ class Verdict(TextResult, Settings, Scope):
 
     def describe_obstacle(self, names: Mapping[str, str]) -> str:
         """Return why no model is recommended, whatever the bounds are, or an empty text. `names` are for sentences."""
+        names = {model: names.get(model, model) for model in self.models}
+        if self.shortage and self.shortage == describe_few_repeats(self.repeats):
+            return describe_few_repeats({names[model]: number for model, number in self.repeats.items()})
         if self.shortage or self.unjudged is None:
             return self.shortage
-        names = {model: names.get(model, model) for model in self.models}
         return self.unjudged.describe_obstacle(self.winners, self.lower_is_better, names)
 
     @cached_property
@@ -497,9 +499,10 @@ class Choice:
 
     def _join_leads(self, leads: Mapping[str, float]) -> str:
         """Return lower bounds with their measures: the smaller one of two variants, otherwise one for each metric."""
+        margin = self.verdict.margin
         if self.has_one_measure:
-            return f"{round_bound(min(leads.values()), up=False)} {name_family(self.labels[0].name)}"
-        return " and ".join(f"{round_bound(leads[name], up=False)} {printable(name)}" for name, *_ in self.labels)
+            return f"{round_bound(min(leads.values()), False, margin)} {name_family(self.labels[0].name)}"
+        return " and ".join(f"{round_bound(leads[name], False, margin)} {printable(name)}" for name, *_ in self.labels)
 
     def _format_share(self, bounds: Mapping[str, float]) -> str:
         """Return the largest share that upper bounds have of the best mean after a blank, or an empty text."""
@@ -521,7 +524,7 @@ class Choice:
 
         def bound(metrics: Sequence[str], measure: str = "") -> str:
             bounds = {metric: upper[metric][model] for metric in metrics}
-            size = round_bound(max(bounds.values()), up=True, limit=self.verdict.margin or None)
+            size = round_bound(max(bounds.values()), up=True, limit=self.verdict.margin)
             return f"{size}{measure}{self._format_share(bounds)}"
 
         names = [label.name for label in self.labels]
@@ -644,7 +647,7 @@ class Choice:
             by = f" by {farthest.long}" if self.under else ""
             return (
                 f"The test set rules out {name}, which the validation set selected{among}: it is at least "
-                f"{round_bound(behind[farthest.name], up=False)} behind the best{by} ({self.level})."
+                f"{round_bound(behind[farthest.name], False, self.verdict.margin)} behind the best{by} ({self.level})."
             )
         choice = f"{format_choice('Choose', self.names[selected])}, selected on the validation set{among}"
         if selected == self.best:
@@ -804,7 +807,8 @@ def _describe_kind(verdict: Verdict, choice: Choice, selected: str | None) -> It
         else:
             yield f"It is open whether the loss exceeds {margin}."
     elif verdict.kind == "agree":
-        yield from [_describe_distance(verdict)] if selected in (None, choice.best) else []
+        # With an obstacle, the headline does not name the best model alone, so "the next" would be ambiguous.
+        yield from [_describe_distance(verdict)] if selected in (None, choice.best) and not choice.obstacle else []
     elif verdict.kind == "immaterial":
         yield within
     elif not verdict.are_identical:

@@ -101,10 +101,20 @@ class Content:
             means = {metric: comparison.leaderboard[metric].to_dict() for metric in comparison.metrics}
             merged = self.merged and self.against.leading == comparison.primary
             chart = build_baseline_chart(self.against, self.names, means, merged)
-            chart = replace(chart, advice=" ".join(filter(None, [chart.advice, self._describe_worse_segments()])))
+            advice = [chart.advice, self._describe_selected(), self._describe_worse_segments()]
+            chart = replace(chart, advice=" ".join(filter(None, advice)))
         if comparison.repeats and chart.rows:
             chart = add_repeats(chart, comparison._repeat_distances)
         return chart if self.against is None else scale_by_margins(chart, self.against.margins)
+
+    def _describe_selected(self) -> str:
+        """Return which model a validation set selected, and the decision about it, for a page about a baseline."""
+        against, selected, searched = self.against, self.comparison.selected, self.comparison.searched
+        if against is None or selected is None:
+            return ""
+        among = "" if searched is None else f" from {searched:,} candidates"
+        decision = against.decisions.get(selected, "the baseline")
+        return f"Selected on the validation set{among}: {styled('n', self.names.labels[selected])} ({decision})."
 
     def _describe_worse_segments(self) -> str:
         """Return in which segments the baseline is better than the model to ship, if segments do not decide."""
@@ -129,6 +139,13 @@ class Content:
         """The chart of all models without a baseline."""
         comparison = self.comparison
         return build_verdict_chart(comparison._standing, self.names, comparison.selected, comparison.searched)
+
+    @property
+    def margins(self) -> dict[str, float]:
+        """The margin of each metric: that of the decisions about the baseline if they use it."""
+        comparison = self.comparison
+        margins = dict.fromkeys(comparison.metrics, comparison.settings.margin)
+        return margins if self.against is None else margins | self.against.margins
 
     @property
     def merged(self) -> bool:

@@ -7,7 +7,6 @@ as methods. They change no global state: pyplot does not manage the figures, and
 from __future__ import annotations
 
 import re
-import textwrap
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +27,7 @@ from ..drawing import (  # Before Matplotlib, because its error names the missin
     number_long_names,
     remove_frame,
     start,
+    wrap_letters,
 )
 
 # isort: split
@@ -369,7 +369,7 @@ def _measure_axes(ax: Axes) -> tuple[float, float]:
 
 def _wrap(text: str, size: float, width: float) -> list[str]:
     """Return a text in lines of about the given width in points."""
-    return textwrap.wrap(printable(text), int(width / (LETTER_WIDTH * size)))
+    return wrap_letters(printable(text), int(width / (LETTER_WIDTH * size)))
 
 
 def plot_sensitivity(sensitivity: Sensitivity, ax: Axes | None = None, theme: str = "light") -> Picture:

@@ -143,7 +143,7 @@ def build_details(content: Content) -> tuple[Detail, ...]:
         parts.append(Detail("choices", "Other choices, in numbers", tables=[table]))
     if content.rounds is not None:
         parts.append(Detail("rounds", "Best rounds", tables=[_build_best_rounds(content, content.rounds)]))
-    return (*parts, Detail("method", "Method and scope", describe_method(comparison), terms=list_terms(comparison)))
+    return (*parts, Detail("method", "Method and scope", describe_method(content), terms=list_terms(comparison)))
 
 
 def build_chart_table(chart: Chart, rows: Sequence[Row]) -> Table:
@@ -159,7 +159,8 @@ def build_chart_table(chart: Chart, rows: Sequence[Row]) -> Table:
     for lane, series in enumerate(chart.series):
         cells = []
         for mark, row in ((row.marks[lane], row) for row in rows):
-            note = format_interval(mark.lower, mark.upper) if mark.bounded and mark.lower < mark.upper else ""
+            is_shown = mark.bounded and mark.lower < mark.upper
+            note = format_interval(mark.lower, mark.upper, chart.margin) if is_shown else ""
             value = format_mean(mark.mean) if row.is_reference else format_difference(mark.value)
             cells.append(Cell(value, note, strong=row.starred, muted=row.is_reference))
         columns.append(Column(f"{SIGNS[lane][0]} {series.key}", cells))
@@ -255,7 +256,7 @@ def build_leaderboard(content: Content) -> Table:
         verdict = comparison.verdict
         for label, by_metric, show in (
             ("worst regret", verdict.regrets, format_size),
-            ("at most", verdict.regrets_upper, partial(round_bound, up=True)),
+            ("at most", verdict.regrets_upper, partial(round_bound, up=True, limit=verdict.margin)),
         ):
             worst = [show(max(regrets[model] for regrets in by_metric.values())) for model in models]
             columns.append(Column(label, worst, low=True))
@@ -304,7 +305,8 @@ def _build_pairs(content: Content) -> Detail:
     ]
     for metric in verdict.metrics:
         rows = table[[f"{end} {metric}" for end in ("difference", "lower", "upper")]].itertuples(index=False)
-        columns.append(Column(f"\u0394 {metric}", [_format_change(*ends) for ends in rows]))
+        cells = [_format_change(value, lower, upper, content.margins[metric]) for value, lower, upper in rows]
+        columns.append(Column(f"\u0394 {metric}", cells))
     opposite, p_values = [], []
     for row in table.to_dict("records"):
         is_clear = row["p_adjusted"] <= comparison.settings.alpha
@@ -361,7 +363,7 @@ def build_decisions(content: Content, result: BaselineComparison) -> Table:
     ]
     for metric in result.metrics:
         ends = ((decided.difference[metric], decided.lower[metric], decided.upper[metric]) for decided in decisions)
-        columns.append(Column(f"\u0394 {metric}", [_format_change(*row) for row in ends]))
+        columns.append(Column(f"\u0394 {metric}", [_format_change(*row, result.margins[metric]) for row in ends]))
         shares = ([f"{1000 * share:.0f}" for share in decided.shares[metric].values()] for decided in decisions)
         columns.append(Column(f"better, worse, same by {metric}", list(map(" \u00b7 ".join, shares))))
     needed = [str(decided.queries_needed or "") or NONE for decided in decisions]
@@ -385,8 +387,8 @@ def list_change_columns(
     return [
         Column("metric", labels, numeric=False),
         Column("change", [format_difference(change.difference) for change in changes]),
-        Column("improvement at least", [format_bound(change.at_least, up=False) for change in changes]),
-        Column("at most", [format_bound(change.at_most, up=True) for change in changes]),
+        Column("improvement at least", [format_bound(change.at_least, False, change.margin) for change in changes]),
+        Column("at most", [format_bound(change.at_most, True, change.margin) for change in changes]),
         Column("margin", [result.format_margin(change.metric) for change in changes]),
         Column("status", [_describe_status(decided, change) for change in changes], numeric=False),
     ]
@@ -446,12 +448,13 @@ def name_models(names: Names, models: Sequence[str]) -> list[Column]:
     ]
 
 
-def _format_change(value: float, lower: float, upper: float) -> Cell:
-    return Cell(format_difference(value), format_interval(lower, upper))
+def _format_change(value: float, lower: float, upper: float, margin: float) -> Cell:
+    return Cell(format_difference(value), format_interval(lower, upper, margin))
 
 
-def describe_method(comparison: Comparison) -> list[str]:
+def describe_method(content: Content) -> list[str]:
     """Return scope and method as sentences."""
+    comparison = content.comparison
     level, verdict = format_confidence(comparison.settings.alpha), comparison._standing
     scope = [verdict.about]
     if comparison.primary is None:
@@ -476,12 +479,15 @@ def describe_method(comparison: Comparison) -> list[str]:
             "The interval of a regret excludes 0 exactly if the two-step test of its metric rules the model out as "
             "best. The joint test may rule out further models."
         )
+    tolerated = "No difference is tolerated (the margin is 0)."
+    if content.against is not None and set(content.against.margins.values()) != {verdict.margin}:
+        tolerated = content.against.describe_margins()
+    elif verdict.margin > 0:
+        tolerated = f"A difference up to the margin of {format_exact(verdict.margin)} is tolerated."
     return [
         *scope,
         *method,
-        f"A difference up to the margin of {format_exact(verdict.margin)} is tolerated."
-        if verdict.margin > 0
-        else "No difference is tolerated (the margin is 0).",
+        tolerated,
         f"Intervals have simultaneous {level} confidence: those of means over all models of a metric, those of "
         f"differences over all pairs and both metrics. They are cut at the range of the metric. p-values of pairs are "
         f"adjusted for their number (step-down max-T).",

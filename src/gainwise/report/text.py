@@ -304,7 +304,10 @@ def _style(text: str, styles: Mapping[str, str], base: str = "") -> Text:
 
 
 class _Columns(NamedTuple):
-    """A table whose numbers never wrap: columns that do not fit continue below, after the column of names."""
+    """A table whose columns continue below, after the column of names, if they do not fit.
+
+    Numbers wrap only in a terminal that is too narrow for a single column next to the names.
+    """
 
     columns: Sequence[tuple[str, bool]]
     rows: Sequence[Sequence[Text]]
@@ -321,16 +324,17 @@ class _Columns(NamedTuple):
             stop, room = start, options.max_width - widths[0]
             while stop < len(self.columns) and (room >= widths[stop] or stop == start):
                 room, stop = room - widths[stop], stop + 1
-            yield self._build([0, *range(start, stop)])
+            is_wide = widths[0] + sum(widths[start:stop]) <= options.max_width
+            yield self._build([0, *range(start, stop)], is_wide)
             if stop < len(self.columns):
                 yield Text()
             start = max(stop, 2)
 
-    def _build(self, places: Sequence[int]) -> Table:
+    def _build(self, places: Sequence[int], is_wide: bool) -> Table:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True, show_edge=False)
         for head, is_numeric in (self.columns[place] for place in places):
             justify: JustifyMethod = "right" if is_numeric else "left"
-            table.add_column(head, justify=justify, overflow="fold", no_wrap=is_numeric)
+            table.add_column(head, justify=justify, overflow="fold", no_wrap=is_numeric and is_wide)
         for row in self.rows:
             table.add_row(*(row[place] for place in places))
         return table
