@@ -152,11 +152,16 @@ def fit_grouped(metric):
     ranker.fit(PART.features, PART.labels, qid=PART.qid, eval_metric=metric, **arguments)
 
 
+REMEDY = "Pass columns={dataset: {'revenue': \u2026}}"
+
 CASES = [
     BadInput("by name", lambda: feval(CG, columns={"valid": COLUMNS}), "columns", TypeError, "got ('valid'"),
     BadInput("no mapping", lambda: feval(CG, columns=[(PART.labels, 1)]), "columns", TypeError, "(entry 0)"),
-    BadInput("no column", lambda: log_in_lightgbm(None), "'revenue'", ValueError, "no columns"),
-    BadInput("one part", lambda: log_in_lightgbm(COLUMNS), "'revenue'", ValueError, "no columns"),
+    BadInput("no column", lambda: log_in_lightgbm(None), REMEDY, ValueError, "got no columns"),
+    BadInput("one part", lambda: log_in_lightgbm(COLUMNS), REMEDY, ValueError, "got no columns"),
+    BadInput(
+        "another", lambda: log_in_lightgbm({"old": PART.labels}, with_train=False), REMEDY, ValueError,
+        "the columns old"),
     BadInput(
         "length", lambda: log_in_lightgbm({"revenue": [1]}, with_train=False), "columns['revenue']", ValueError,
         "1 entries"),
@@ -164,8 +169,8 @@ CASES = [
         "same labels", lambda: feval(CG, columns=[(PART.labels, COLUMNS), (PART.labels, CHANGED)])(
             PART.labels, PART.labels, None, PART.group), "columns", ValueError, "same labels"),
     BadInput(
-        "xgboost", lambda: gainwise.xgboost.custom_metric(CG)(PART.labels, MATRIX), "'revenue'", ValueError,
-        "no columns"),
+        "xgboost", lambda: gainwise.xgboost.custom_metric(CG)(PART.labels, MATRIX), REMEDY, ValueError,
+        "got no columns"),
     BadInput(
         "judgments", lambda: gainwise.xgboost.EvaluateRanking({"a": (PART.features, PART.judgments)}, CG),
         "dataset 'a'", ValueError, "no columns"),

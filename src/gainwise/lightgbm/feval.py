@@ -214,6 +214,7 @@ class Feval:
             for name in set(self.logged_metrics.names) & list_builtin_names(dataset.params or {}):
                 raise create_clash_error(name, "LightGBM", REMEDY)
         columns = self._find_columns(dataset, labels)
+        self.logged_metrics.validate_columns(columns, len(labels))
         evaluator = self.logged_metrics.bind(labels, group=group, weight=weight, columns=columns)
         data = _Dataset(evaluator, group, weight, WeakIdentityMap())
         self._datasets.set(labels, data)

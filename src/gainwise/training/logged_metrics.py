@@ -15,7 +15,7 @@ from .._common.validation import prefix_errors, validate_choice
 from ..evaluation.evaluator import Evaluator, validate_threads, weighted
 from ..evaluation.prediction import LIBRARIES
 from ..judgments import Judgments, NegativeLabels
-from ..metrics.base import Metric
+from ..metrics.base import Metric, list_metric_columns
 from ..metrics.binary import validate_without_judged
 from ..metrics.names import (
     MetricLike,
@@ -94,6 +94,17 @@ class LoggedMetrics:
         """Return the call that creates an adapter, for its `repr`."""
         own = {"negative_labels": self.negative_labels, "n_jobs": self.n_jobs}
         return call_text(function, *arguments, list(self.names), **options, **own)
+
+    def validate_columns(self, columns: Mapping[str, Any] | None, documents: int) -> None:
+        """Raise `ValueError` unless a dataset has the columns of all metrics in the argument `columns`."""
+        for name in list_metric_columns(self.metrics):
+            if name not in (columns or {}):
+                given = f"the columns {', '.join(columns)}" if columns else "no columns"
+                raise ValueError(
+                    f"columns must contain {name!r} for every evaluated dataset, got {given} for the dataset of "
+                    f"{pluralize(documents, 'document')}. Pass columns={{dataset: {{{name!r}: …}}}}, in an estimator "
+                    f"columns=[(labels, {{{name!r}: …}})]."
+                )
 
     def bind(self, labels: Any, *, whole: bool = True, **queries: Any) -> Evaluator:
         """Return the metrics bound to a dataset, or raise an error if its labels are not valid for them.

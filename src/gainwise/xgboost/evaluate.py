@@ -489,6 +489,8 @@ class CustomMetric:
             bound = self._matrices.get(dmatrix)
             if bound is None or bound.is_outdated(dmatrix):
                 columns = find_columns(self.columns, dmatrix, dmatrix.get_label()) if self.columns else None
+                if dmatrix.num_row():
+                    self.logged_metrics.validate_columns(columns, dmatrix.num_row())
                 bound = BoundMatrix(self.logged_metrics, dmatrix, columns)
                 self._matrices.set(dmatrix, bound)
             bound.rounds += rounds is None
