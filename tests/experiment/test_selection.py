@@ -91,6 +91,7 @@ class TestSelected:
         headline, _, advice = result.summary().partition("\n")[0].partition(". ")
         assert headline == "No choice yet: The sample has 25 queries, and a decision requires 30"
         assert f"Selected on the validation set: {said}." in advice
+        assert str(result).splitlines() == [f"{headline}.", f"{advice}", repr(result)]
         assert json.loads(result.comparison.to_json())["selected"] == result.selected
         (starred,) = [row for row in result.comparison.content.chart.rows if row.starred]
         assert starred.model == result.selected

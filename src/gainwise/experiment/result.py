@@ -771,6 +771,10 @@ class ExperimentResult:
     def _repr_html_(self) -> str:
         return self.comparison._repr_html_()
 
+    def __str__(self) -> str:
+        *sentences, _ = str(self.comparison).split("\n")  # without the sizes of the comparison
+        return "\n".join([*sentences, repr(self)])
+
     def __repr__(self) -> str:
         failed = f", {len(self.failures)} failed" if self.failures else ""
         size = f"{pluralize(len(self.candidates), 'candidate')}{failed}, {pluralize(len(self._weights), 'query')}"
