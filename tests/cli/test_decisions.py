@@ -121,6 +121,8 @@ class TestGuards:
             earlier = f" --earlier {record}"
         assert [test["decisions"] for test in json.loads(record.read_text())["history"]] == [{"equal": "undecided"}] * 2
         assert [("have decided 3 times" in sentence) for sentence in sentences] == [False, False, True]
+        call = f"{JUDGED} --candidate equal.npy --margin 0.002 --earlier {tmp_path / '1.json'} --markdown"
+        assert "have decided 3 times" in output_of(call, code=CODES["undecided"])
 
     def test_one_metric_in_segments(self, files):
         call = "gate --table all.csv --baseline old --candidate better -m map=0.5 --segments kind --require no-loss"

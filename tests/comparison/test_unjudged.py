@@ -9,6 +9,7 @@ import pytest
 import gainwise as gw
 from gainwise._common.text import as_text
 from gainwise.comparison.flags import UnjudgedDocuments, find_uneven_judging
+from gainwise.report.exports import build_gate_markdown
 
 pytestmark = pytest.mark.slow
 
@@ -178,7 +179,7 @@ def test_decisions_have_a_flag_of_more_unjudged_documents(data):
     result = found.against("old")
     (flag,) = result.flags
     assert (flag.code, flag.models) == ("more unjudged", ("new", "old"))
-    for text in (result.sentence("new"), result.text, found.to_markdown()):
+    for text in (result.sentence("new"), result.text, found.to_markdown(), build_gate_markdown(result, "new")):
         assert flag.message in text
     assert json.loads(found.to_json())["against"]["flags"][0]["message"] == flag.message
     assert found.against("new").flags == ()

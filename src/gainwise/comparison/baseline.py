@@ -485,13 +485,17 @@ class BaselineComparison(TextResult, Scope):
         is_bounded = all(map(math.isfinite, candidate.at_least.values()))
         if few and is_bounded and not self.shortage and self.bounds == "asymptotic":
             text += f" Fewer than {MIN_QUERIES} queries differ under {join_names(few)}, so their share bounds the loss."
+        return text + self.describe_repeated_tests()
+
+    def describe_repeated_tests(self) -> str:
+        """Return the error probability after a blank from the third test without a plan on, or an empty text."""
         tests = len(self.history) + 1
-        if tests > 2 and not self.looks and self.bounds == "asymptotic":
-            text += (
-                f" These queries, or a part of them, have decided {tests} times without a plan: at least one false "
-                f"ship has a probability of up to {100 * tests * self.alpha / 2:.1f} %."
-            )
-        return text
+        if tests < 3 or self.looks or self.bounds == "betting":
+            return ""
+        return (
+            f" These queries, or a part of them, have decided {tests} times without a plan: at least one false "
+            f"ship has a probability of up to {100 * tests * self.alpha / 2:.1f} %."
+        )
 
     def describe_next_step(self, candidate: CandidateDecision) -> str:
         """Return sentences about further evidence, for an undecided candidate."""

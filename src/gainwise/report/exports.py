@@ -298,6 +298,8 @@ def build_gate_markdown(result: BaselineComparison, candidate: str) -> str:
         sentences.append(f"A loss beyond the margins is excluded in {number} of {len(result.segments)} segments.")
     is_repeatable = result.looks or result.bounds == "betting"
     sentences.append(result.describe_next_step(decided) if is_repeatable else result.describe_needs(decided))
+    flags = (flag.message for flag in result.flags if candidate in flag.models)
+    sentences += [result.describe_repeated_tests(), *flags]
     return "\n".join(
         [
             f"### {escape_markdown(printable(as_text(format_decision(result, decided, names))))}",
