@@ -88,6 +88,7 @@ def bad(argument, words, *arguments, exception=ValueError, **options):
         bad("'device'", "", scores=["a", "device"], exception=(TypeError, ValueError)),
         bad("'a'", "NaN", TABLE.assign(a=np.nan)),
         bad("scores", "at least one", scores=[]),
+        bad("scores", "must be distinct", scores=["a", "b", "a"]),
         bad("scores", "a list", scores="a", exception=TypeError),
         bad("label", "negative", TABLE.assign(label=-1.0)),
     ]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._common.typing import Bools, Columns, Features, FilePath, Floats, Frame, Listed, Models, OfQueries
-from .._common.validation import prefix_errors, validate_ordered
+from .._common.validation import prefix_errors, validate_distinct, validate_ordered
 from ..data.ranking_data import as_pandas
 from ..data.tables import read_table
 from ..evaluation.evaluator import Evaluator, shared_weights, validate_judgments
@@ -433,6 +433,8 @@ def compare_table(
         source, table = "frame", as_pandas(frame, "frame")
     if isinstance(scores, str):
         raise TypeError(f"scores must be a list of columns, got {scores!r}. Pass scores=[{scores!r}].")
+    if not isinstance(scores, Mapping):
+        validate_distinct("scores", scores)
     selected = dict(scores) if isinstance(scores, Mapping) else {name: name for name in scores}
     roles = {"query": query, "label": label, "document": document, "weight": weight}
     models = read_models(
