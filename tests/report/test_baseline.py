@@ -161,3 +161,13 @@ def test_the_page_states_the_decision_about_the_selected_model(selected, stated)
         assert "Ship B" in text or text.startswith("Decisions")
         assert "Selected on the validation set from 30 candidates: " in text
         assert stated in text
+
+
+def test_labels_0_and_1_have_one_change():
+    """Both gains have the same values, so a page has one number and no names of gains."""
+    values = values_of([(0.02, 0.02)])
+    same = dict.fromkeys((FIRST, SECOND), values[FIRST])
+    text = str(Comparison(same, ["production", "A"], ranges={}, draws=1000, baseline="production"))
+    (change,) = re.findall(r"differs from production by (.*?), simultaneous at 95 %\.", text)
+    assert re.fullmatch(r"\+0\.0\d{2} \(\+0\.\d{3} to \+0\.\d{3}\)", change)
+    assert "linear" not in text.replace(FIRST, "")

@@ -724,11 +724,14 @@ class _Sentence:
 
 
 def _format_advice(result: BaselineComparison, first: CandidateDecision, names: Mapping[str, str]) -> str:
-    changes = [
-        f"{styled(style, format_difference(first.difference[label.name]))}"
-        f"{first.format_interval(label.name, result.margins[label.name])} under {label.long}"
-        for label, style in zip(label_metrics(result.leading), "le", strict=False)
-    ]
+    labels, decided = label_metrics(result.leading), {change.metric for change in result.list_changes(first)}
+    changes = []
+    for label, style in zip(labels, "le", strict=False):
+        if label.name not in decided:  # the second of two metrics with the same values
+            continue
+        size = styled(style, format_difference(first.difference[label.name]))
+        under = "" if len(labels) == 2 and labels[1].name not in decided else f" under {label.long}"
+        changes.append(f"{size}{first.format_interval(label.name, result.margins[label.name])}{under}")
     decisions, text = list(result.decisions.values()), ""
     if len(decisions) > 1:
         counts = [f"{decisions.count(kind)} {kind}" for kind in get_args(Decision) if kind in decisions]
