@@ -87,6 +87,11 @@ RECIPES = [
     BadCall(f"{RECIPE} A=A1.npy,A2.npy,A1.npy", "'A1.npy'", "must be distinct"),
     BadCall(f"{RECIPE} A=A1.npy,A2.npy,A3.npy A=old.npy", "'A'", "must be distinct"),
     BadCall("gate --table all.csv --baseline old --candidate A1,A2,A3", "'A1,A2,A3'", "A configuration must"),
+    BadCall(
+        "gate --table all.csv --baseline old --candidate A1 -m map=1% -m mrr=1% --gain map,mrr",
+        "'map,mrr'",
+        "repeat the option",
+    ),
 ]
 
 WRITES = [

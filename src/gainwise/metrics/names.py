@@ -147,7 +147,9 @@ def _parse(text: str, library: Convention | None) -> list[Metric]:
     """Return the metrics of one name, one for each cutoff."""
     parts = [part.strip() for part in re.split(r",(?=\s*[A-Za-z_])", text)]
     if len(parts) > 1 and all(map(_GRAMMAR.fullmatch, parts)):
-        raise ValueError(f"metrics must be a list, got the string {text!r}. Pass a list, {parts}, or repeat --metric.")
+        raise ValueError(
+            f"metrics must be a list, got the string {text!r}. Pass a list, {parts}, or repeat the option."
+        )
     match = _GRAMMAR.fullmatch(text.strip())
     if match is None:
         raise ValueError(
