@@ -201,3 +201,16 @@ def test_a_possible_loss_names_its_metric_if_metrics_are_unlike(margin, rest):
     open_ = 20 + np.stack([np.zeros(300), rng.normal(0, 3, 300)], axis=1)
     found = gw.Comparison({"map": better, "revenue": open_}, ["old", "new"], margin=margin, draws=500, baseline="old")
     assert re.match(rf"Undecided: new may lose up to \d\.\d+ revenue{rest}\.", str(found))
+
+
+def test_models_with_few_repeats_have_their_names_of_the_page():
+    """The headline and the sentence after it name models by the parts that differ."""
+    rng = np.random.default_rng(0)
+    tables = [0.5 + 0.1 * rng.normal(size=(60, 3)) for _ in range(2)]
+    names = ["lgb leaves=3 rate=0.1", "lgb leaves=63 rate=0.1"]
+    found = gw.Comparison({X: tables, Y: tables}, names, draws=200, selected=names[0])
+    headline, advice, _ = str(found).split("\n")
+    assert headline == (
+        "No choice yet: leaves=3 and leaves=63 have 3 repeats. Statements about several models require 5."
+    )
+    assert "lgb" not in advice

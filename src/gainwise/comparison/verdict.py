@@ -308,9 +308,11 @@ class Verdict(TextResult, Settings, Scope):
 
     def describe_obstacle(self, names: Mapping[str, str]) -> str:
         """Return why no model is recommended, whatever the bounds are, or an empty text. `names` are for sentences."""
+        names = {model: names.get(model, model) for model in self.models}
+        if self.shortage and self.shortage == describe_few_repeats(self.repeats):
+            return describe_few_repeats({names[model]: number for model, number in self.repeats.items()})
         if self.shortage or self.unjudged is None:
             return self.shortage
-        names = {model: names.get(model, model) for model in self.models}
         return self.unjudged.describe_obstacle(self.winners, self.lower_is_better, names)
 
     @cached_property
