@@ -161,6 +161,7 @@ class TestOtherHandling:
             assert f"{best.upper()} has" in as_text(found.verdict.describe_obstacle({"old": "OLD", "new": "NEW"}))
         assert not any(row.starred for row in chart.rows)
         assert ("left out" in chart.headline) == (how == "irrelevant")
+        assert "The other one is" not in chart.advice  # the headline names another model than the best of this sample
 
     def test_a_run_is_recommended_if_its_documents_do_not_matter(self, data):
         runs, qrels = data

@@ -807,7 +807,8 @@ def _describe_kind(verdict: Verdict, choice: Choice, selected: str | None) -> It
         else:
             yield f"It is open whether the loss exceeds {margin}."
     elif verdict.kind == "agree":
-        yield from [_describe_distance(verdict)] if selected in (None, choice.best) else []
+        # With an obstacle, the headline does not name the best model alone, so "the next" would be ambiguous.
+        yield from [_describe_distance(verdict)] if selected in (None, choice.best) and not choice.obstacle else []
     elif verdict.kind == "immaterial":
         yield within
     elif not verdict.are_identical:
