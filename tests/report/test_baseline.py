@@ -171,3 +171,17 @@ def test_labels_0_and_1_have_one_change():
     (change,) = re.findall(r"differs from production by (.*?), simultaneous at 95 %\.", text)
     assert re.fullmatch(r"\+0\.0\d{2} \(\+0\.\d{3} to \+0\.\d{3}\)", change)
     assert "linear" not in text.replace(FIRST, "")
+
+
+def test_a_margin_that_is_a_share_has_one_rounding(tmp_path):
+    """It is a share of a mean, which has many digits. The method states the margins that decide."""
+    comparison = Comparison(values_of([(0.02, 0.02)]), ["production", "A"], ranges={}, draws=1000)
+    for margins in ({FIRST: "1%"}, {FIRST: "1%", SECOND: "1%"}):
+        decisions = comparison.against("production", margins)
+        margin = decisions.format_margin(FIRST)
+        page = comparison.to_html(tmp_path / "page.html", baseline=decisions).read_text("utf-8")
+        page = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
+        for text in (page, comparison.to_markdown(baseline=decisions, full=True)):
+            assert margin in text
+            assert not re.search(rf"\b{re.escape(margin[:-1])}\d{{2,}}", text)
+            assert "No difference is tolerated" not in text

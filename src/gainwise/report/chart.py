@@ -158,6 +158,8 @@ class Chart:
         Further sentences of the legend.
     scale : str
         The unit of differences in words after a blank, if they are not in the units of the metrics.
+    margin_text : str
+        The margin in words, if it is not the exact number.
     """
 
     question: str
@@ -172,6 +174,7 @@ class Chart:
     last: str = "at worst"
     remarks: tuple[str, ...] = ()
     scale: str = ""
+    margin_text: str = ""
 
     def axis(self, rows: Sequence[Row] = ()) -> Axis:
         """Return the scale that fits `rows`, by default all, and the margin unless it is much larger."""
@@ -188,6 +191,11 @@ class Chart:
     def band(self) -> tuple[float, float]:
         """The differences within the margin."""
         return -self.margin, (0.0 if self.reference == "best" else self.margin)
+
+    @property
+    def stated_margin(self) -> str:
+        """The margin in words."""
+        return self.margin_text or format_exact(self.margin)
 
     @property
     def measure(self) -> str:
@@ -215,7 +223,7 @@ class Chart:
 
     def describe_marks(self, band: str = "Shaded") -> list[str]:
         """Return sentences about the marks. `band` names the part of a lane within the margin."""
-        is_best, margin = self.reference == "best", "" if self.scale else f" of {format_exact(self.margin)}"
+        is_best, margin = self.reference == "best", "" if self.scale else f" of {self.stated_margin}"
         worse = f"worse by more than the margin{margin}" if self.margin else "worse"
         states = ("may be best", "ruled out") if is_best else (f"not shown to be {worse}", f"shown to be {worse}")
         sentences = [f"Filled: {states[0]}. Hollow: {states[1]} ({self.level})."]
@@ -310,6 +318,7 @@ def build_baseline_chart(
         rows=tuple(sorted(rows, key=lambda row: -row.marks[0].value)),
         level=format_confidence(result.alpha),
         margin=result.margins[metrics[0]],
+        margin_text=result.format_margin(metrics[0]),
         reference="baseline",
         last="decision",
         remarks=(_describe_means(rows[-1:], series, names),),
@@ -347,7 +356,8 @@ def scale_by_margins(chart: Chart, margins: Mapping[str, float]) -> Chart:
         worst = 0.0 if row.is_reference else -min(mark.lower for mark in marks)
         rows.append(replace(row, marks=marks, worst=worst))
     sizes = [f"{unit:.4g} ({series.label.short})" for unit, series in zip(units, chart.series, strict=True)]
-    return replace(chart, rows=tuple(rows), margin=1.0, scale=f" in units of the margins {join_names(sizes)}")
+    scale = f" in units of the margins {join_names(sizes)}"
+    return replace(chart, rows=tuple(rows), margin=1.0, margin_text="", scale=scale)
 
 
 def _scale_mark(mark: Mark, unit: float) -> Mark:

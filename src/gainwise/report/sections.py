@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from .._common.text import (
     as_html,
     format_difference,
-    format_exact,
     format_size,
     join_names,
     pluralize,
@@ -65,7 +64,6 @@ def get_environment() -> jinja2.Environment:
     environment.filters |= {
         "size": format_size,
         "difference": format_difference,
-        "exact": format_exact,
         "emphasis": as_html,
         "printable": printable,
     }

@@ -143,7 +143,7 @@ def build_details(content: Content) -> tuple[Detail, ...]:
         parts.append(Detail("choices", "Other choices, in numbers", tables=[table]))
     if content.rounds is not None:
         parts.append(Detail("rounds", "Best rounds", tables=[_build_best_rounds(content, content.rounds)]))
-    return (*parts, Detail("method", "Method and scope", describe_method(comparison), terms=list_terms(comparison)))
+    return (*parts, Detail("method", "Method and scope", describe_method(content), terms=list_terms(comparison)))
 
 
 def build_chart_table(chart: Chart, rows: Sequence[Row]) -> Table:
@@ -452,8 +452,9 @@ def _format_change(value: float, lower: float, upper: float, margin: float) -> C
     return Cell(format_difference(value), format_interval(lower, upper, margin))
 
 
-def describe_method(comparison: Comparison) -> list[str]:
+def describe_method(content: Content) -> list[str]:
     """Return scope and method as sentences."""
+    comparison = content.comparison
     level, verdict = format_confidence(comparison.settings.alpha), comparison._standing
     scope = [verdict.about]
     if comparison.primary is None:
@@ -478,12 +479,15 @@ def describe_method(comparison: Comparison) -> list[str]:
             "The interval of a regret excludes 0 exactly if the two-step test of its metric rules the model out as "
             "best. The joint test may rule out further models."
         )
+    tolerated = "No difference is tolerated (the margin is 0)."
+    if content.against is not None and set(content.against.margins.values()) != {verdict.margin}:
+        tolerated = content.against.describe_margins()
+    elif verdict.margin > 0:
+        tolerated = f"A difference up to the margin of {format_exact(verdict.margin)} is tolerated."
     return [
         *scope,
         *method,
-        f"A difference up to the margin of {format_exact(verdict.margin)} is tolerated."
-        if verdict.margin > 0
-        else "No difference is tolerated (the margin is 0).",
+        tolerated,
         f"Intervals have simultaneous {level} confidence: those of means over all models of a metric, those of "
         f"differences over all pairs and both metrics. They are cut at the range of the metric. p-values of pairs are "
         f"adjusted for their number (step-down max-T).",
