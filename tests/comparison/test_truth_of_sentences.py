@@ -186,6 +186,10 @@ def test_a_selected_model_is_ruled_out_only_if_it_is_worse(selected):
     stated = re.search(r"rules out C.* at least (\S+) behind", as_text(comparison.content.standing.headline))[1]
     assert 0.1 < float(stated) <= regret["C"]
     assert "confirm the choice on a new one" in as_text(comparison.content.standing.advice)
+    margin = max(upper["C"] for upper in comparison.verdict.regrets_upper.values())
+    for tolerated, start in ((margin, "★ Choose C, selected"), (0.99 * margin, "The test set rules out C")):
+        comparison, _, _ = comparison_of("bad third model", 0, selected="C", margin=tolerated)
+        assert as_text(comparison.content.standing.headline).startswith(start)
 
 
 @pytest.mark.parametrize("name", ["bad third model", "one clear winner"])

@@ -638,26 +638,31 @@ class Choice:
         return f" Compromise: {styled('b n', self.names[safe])}, {self._describe_worst(safe)}{either} ({self.level})."
 
     def describe_selected(self, selected: str, searched: int | None = None) -> str:
-        """Return whether the test set confirms a model that a validation set selected from `searched` candidates."""
+        """Return whether the test set confirms a model that a validation set selected from `searched` candidates.
+
+        It rules out a model that is shown to be behind the best, unless the model is within the margin.
+        """
         among = "" if searched is None else f" from {searched:,} candidates"
         name, total = styled("b n", self.names[selected]), len(self.verdict.models)
         behind = {metric: lower[selected] for metric, lower in self.verdict.regrets_lower.items()}
         farthest = max(label_metrics(self.verdict.metrics), key=lambda label: behind[label.name])
-        if behind[farthest.name]:
+        bound, margin = self._find_worst(selected), self.verdict.margin
+        if behind[farthest.name] and bound > margin:
             by = f" by {farthest.long}" if self.under else ""
             return (
                 f"The test set rules out {name}, which the validation set selected{among}: it is at least "
-                f"{round_bound(behind[farthest.name], False, self.verdict.margin)} behind the best{by} ({self.level})."
+                f"{round_bound(behind[farthest.name], False, margin)} behind the best{by} ({self.level})."
             )
         choice = f"{format_choice('Choose', self.names[selected])}, selected on the validation set{among}"
         if selected == self.best:
             return f"{choice}: it is also the best of {total} on the test set{self.details}."
-        bound, joint = self._find_worst(selected), ": "
-        if bound > self.verdict.margin:
-            choice, joint = f"Selected on the validation set{among}: {name}", ", "
+        worst = f"{self._describe_worst(selected, f' of {total} on the test set')}{self.details}"
+        if bound <= margin:
+            return f"{choice}: {worst}{f', within the margin of {format_exact(margin)}' if margin else ''}."
+        choice = f"Selected on the validation set{among}: {name}"
         if not math.isfinite(bound):
             return f"{choice}. The test set does not bound its distance from the best."
-        return f"{choice}{joint}{self._describe_worst(selected, f' of {total} on the test set')}{self.details}."
+        return f"{choice}, {worst}."
 
     def describe_disagreement(self, selected: str | None) -> Iterator[str]:
         """Yield what to do if the validation set and the test set choose different models."""
