@@ -81,6 +81,23 @@ def test_labels_0_and_1_have_one_mark_per_row(tmp_path):
         assert "With labels 0 and 1 both gains are the same" in text
 
 
+@pytest.mark.parametrize(
+    ("options", "stated"),
+    [({}, "★: the safe choice."), ({"selected": "m1"}, "★: selected on the validation set."), ({"margin": 9.0}, None)],
+)
+def test_a_star_is_explained_once(from_values, tmp_path, options, stated):
+    """In the headline or in the legend."""
+    rng = np.random.default_rng(0)
+    values = rng.random((60, 1)) + 0.1 * rng.normal(size=(60, 3))
+    comparison = from_values(values, values + 0.1 * rng.normal(size=(60, 3)), **options)
+    page = re.sub("<wbr>|<script.*?</script>", "", comparison.to_html(tmp_path / "page.html").read_text("utf-8"))
+    terminal = " ".join(line.plain for line in chart_lines(comparison.content, 200))
+    for text in (page, comparison.to_markdown(), terminal):
+        assert text.count("★: ") == (stated is not None)
+        assert (stated or "★") in text
+    assert ("★ Choose" in comparison.to_markdown()) == (stated is None)
+
+
 def test_the_star_of_a_baseline_is_on_what_to_ship_or_on_the_baseline(make):
     comparison = make(8)
     for name in comparison.models:
@@ -154,6 +171,6 @@ def test_the_chart_is_of_the_queries_that_both_have(skipping, counted, metric, t
 
 
 def test_the_terminal_says_how_many_queries_its_chart_has(skipping, counted):
-    legend = "\n".join(map(str, chart_lines(skipping.content, 110)))
+    legend = " ".join(map(str, chart_lines(skipping.content, 110)))
     assert f"{len(counted) // 2} queries" in legend
     assert "200 queries" not in legend

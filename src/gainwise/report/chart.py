@@ -154,6 +154,8 @@ class Chart:
         Half-width of the shaded band, 0 for none.
     reference, last : str
         Name of the line at 0, "best" or "baseline", and head of the last column.
+    star : str
+        Sentence about the star, empty if the headline has it.
     remarks : tuple of str
         Further sentences of the legend.
     scale : str
@@ -172,6 +174,7 @@ class Chart:
     margin: float = 0.0
     reference: str = "best"
     last: str = "at worst"
+    star: str = ""
     remarks: tuple[str, ...] = ()
     scale: str = ""
     margin_text: str = ""
@@ -230,7 +233,7 @@ class Chart:
         sentences += ["Bar: the interval of the difference. Right is better."]
         sentences += [f"{band}: within the margin{margin}."] if self.margin else []
         sentences += [f"All names also have: {self.names.shared}."] if self.names.shared else []
-        return [*sentences, *self.remarks]
+        return [*sentences, *filter(None, [self.star]), *self.remarks]
 
     @property
     def legend(self) -> list[str]:
@@ -268,7 +271,8 @@ def build_verdict_chart(
 ) -> Chart:
     """Return the chart of a verdict, best under the first metric first.
 
-    The star is on the model that a validation set selected, or on the safe choice if the headline names it.
+    The star is on the model that a validation set selected, or on the safe choice if the headline names it. The legend
+    explains it unless the headline does.
     """
     merged = verdict.metrics_coincide
     metrics = verdict.metrics[:1] if merged else verdict.metrics
@@ -288,7 +292,10 @@ def build_verdict_chart(
         for model in flag.models if len(flag.models) < len(verdict.models) else ():
             remarks.setdefault(model, []).append(names.rewrite(flag.message))
     rows = _build_gap_rows(verdict, metrics, selected or verdict.named_choice, remarks)
-    return replace(chart, rows=rows, remarks=(_describe_means(rows, chart.series, names),))
+    star = ""
+    if STAR not in chart.headline and any(row.starred for row in rows):
+        star = f"{STAR}: {'selected on the validation set' if selected else 'the safe choice'}."
+    return replace(chart, rows=rows, star=star, remarks=(_describe_means(rows, chart.series, names),))
 
 
 def build_baseline_chart(

@@ -257,7 +257,7 @@ def _write_markdown(content: Content, full: bool) -> Iterator[str]:
     if chart.rows:
         rows, rest = (chart.rows, "") if full else chart.fold()
         yield from _write_table(build_chart_table(chart, rows))
-        legend = [f"{rest}."] if rest else []
+        legend = [*filter(None, [rest and f"{rest}.", chart.star])]
         legend += [f"All names also have: {chart.names.shared}."] if chart.names.shared else []
         yield f"\n{escape_markdown(' '.join([*legend, *describe_leaders(content), *content.same_number]))}".rstrip()
     yield from ["", *(f"- {escape_markdown(note)}" for note in notes)] if notes else []
