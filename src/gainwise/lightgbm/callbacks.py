@@ -15,7 +15,7 @@ from lightgbm.callback import CallbackEnv, EarlyStopException
 from ..training.curves import CurvesBase
 from ..training.early_stopping import EarlyStoppingBase, StoppingRun, active_runs, get_active_run
 from ..training.logged_metrics import WeakIdentityMap, create_clash_error, find_logged_name, named_call
-from .feval import REMEDY, compute_initial_values, register_names
+from .feval import REMEDY, compute_initial_values
 
 if TYPE_CHECKING:
     from ..metrics.names import MetricLike
@@ -129,7 +129,6 @@ class Curves(CurvesBase):
             name = getattr(env.model, "_train_data_name", None)
             if isinstance(name, str):  # a CVBooster returns a function for any name
                 self._training_names = (*self._training_names, name)
-            register_names(env.model)
             shown_curves.set(env.model, WeakKeyDictionary({**(shown_curves.get(env.model) or {}), self: None}))
         results = [read_result(entry) for entry in env.evaluation_result_list or []]
         counts = Counter(result[:2] for result in results)
@@ -274,7 +273,6 @@ class EarlyStopping(EarlyStoppingBase):
     def _start(self, env: CallbackEnv) -> _Run | None:
         """Return the state of a new training, with the value of the model that it continues, or None with dart."""
         run = _Run(self.metric, self.rounds, env.begin_iteration, env.begin_iteration)
-        register_names(env.model)
         self._print(f"Training until {self.metric} does not improve for {self.rounds} rounds")
         if _is_dart(env):
             return None

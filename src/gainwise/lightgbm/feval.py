@@ -23,7 +23,7 @@ from ..training.logged_metrics import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     import lightgbm as lgb
 
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 EvalTuple = tuple[str, float, bool]
 REMEDY = "Remove it from params['metric'] (metric='None' disables the built-in metrics)"
 
-dataset_names: WeakIdentityMap[str] = WeakIdentityMap()
-"""The names of datasets by their labels. LightGBM passes them to callbacks but not to evaluation functions."""
 _evaluators: WeakIdentityMap[list[tuple[weakref.ref[Evaluator], tuple[str, ...]]]] = WeakIdentityMap()
 """The evaluators of a dataset by its labels, each with the names of its metrics in the log."""
 
@@ -197,7 +195,7 @@ class Feval:
             register_evaluator(labels, data.evaluator, self.logged_metrics.names)
         if rounds % self.every:
             return []
-        with in_round(rounds + 1, f" on {dataset_names.get(labels) or describe_size(data.evaluator.judgments)}"):
+        with in_round(rounds + 1, f" on {describe_size(data.evaluator.judgments)}"):
             means = data.evaluator.mean(scores).values()
         metrics = zip(self.logged_metrics.names, means, self.logged_metrics.metrics, strict=True)
         return [(name, mean, metric.higher_is_better) for name, mean, metric in metrics]
@@ -257,28 +255,6 @@ def _validate_queries(dataset: lgb.Dataset) -> None:
         )
 
 
-# Datasets of a training
-
-
-def register_names(model: Any) -> None:
-    """Register the names of the datasets of a training or of the folds of a cross-validation."""
-    folds = getattr(model, "boosters", None)
-    for number, booster in enumerate([model] if folds is None else folds, start=1):
-        suffix = "" if folds is None else f" of fold {number}"
-        for name, dataset in _list_datasets(booster):
-            labels = dataset.get_label()
-            if labels is not None:
-                dataset_names.set(labels, f"{name!r}{suffix}")
-
-
-def _list_datasets(booster: lgb.Booster) -> Iterator[tuple[str, lgb.Dataset]]:
-    """Yield the datasets of a training by name, the training data first."""
-    names = [booster._train_data_name, *booster.name_valid_sets]
-    for name, dataset in zip(names, [booster.train_set, *booster.valid_sets], strict=True):
-        if dataset is not None:
-            yield name, dataset
-
-
 def register_evaluator(labels: Any, evaluator: Evaluator, names: tuple[str, ...]) -> None:
     """Register the evaluator of the dataset with these labels, for the names in the log."""
     others = [entry for entry in _evaluators.get(labels) or [] if entry[0]() not in (None, evaluator)]
@@ -290,8 +266,11 @@ def compute_initial_values(booster: lgb.Booster) -> dict[tuple[str, str], float]
 
     LightGBM passes the scores of the continued model to each dataset as initial scores.
     """
+    dataset_names = [booster._train_data_name, *booster.name_valid_sets]
     values: dict[tuple[str, str], float] = {}
-    for dataset_name, dataset in _list_datasets(booster):
+    for dataset_name, dataset in zip(dataset_names, [booster.train_set, *booster.valid_sets], strict=True):
+        if dataset is None:
+            continue
         scores: Any = dataset.get_init_score()
         for reference, names in _evaluators.get(dataset.get_label()) or []:
             evaluator = reference()
