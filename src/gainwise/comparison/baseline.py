@@ -52,7 +52,7 @@ from .guards import (
     validate_requirement,
 )
 from .inference import POWER, Sample
-from .metric_labels import label_metrics, name_family
+from .metric_labels import label_metrics
 from .pairs import clip_intervals
 from .panel import Panel
 from .power import MAX_QUERIES, compute_ship_probability, find_least, find_support_factor, format_range
@@ -60,7 +60,6 @@ from .query_labels import Labels, list_segments
 from .ranked_models import validate_model
 from .verdict import (
     Scope,
-    describe_kind,
     describe_losses,
     describe_sample,
     format_choice,
@@ -220,11 +219,6 @@ class CandidateDecision:
     def worst(self) -> Change:
         """The change with the largest possible loss in units of its margin, on all queries if several have it."""
         return max(self.changes, key=lambda change: change.excess)
-
-    def format_interval(self, metric: str, margin: float) -> str:
-        """Return the interval of the difference after a blank, or an empty text if it has no bounds."""
-        ends = (self.lower[metric], self.upper[metric])
-        return f" ({format_interval(*ends, margin)})" if all(map(math.isfinite, ends)) else ""
 
 
 @dataclass(frozen=True, repr=False)
@@ -393,9 +387,7 @@ class BaselineComparison(TextResult, Scope):
         parts = []
         for candidate in self.candidates:
             changes = [
-                f"{metric} changes by {format_difference(candidate.difference[metric])}"
-                f"{candidate.format_interval(metric, self.margins[metric])}"
-                for metric in self.metrics
+                f"{metric} changes by {as_text(self.format_change(candidate, metric))}" for metric in self.metrics
             ]
             parts.append(f"{self._describe(candidate)} {join_names(changes)}.{self.describe_needs(candidate)}")
         if "undecided" in self.decisions.values():
@@ -414,8 +406,7 @@ class BaselineComparison(TextResult, Scope):
                 f"{planned} queries. {spending}."
             )
         parts += [flag.message for flag in self.flags]
-        about = describe_sample(self.clusters, self.repeats, self.vary)
-        parts += [*describe_losses(self.lower_is_better), f"{about}{describe_kind(self.bounds)}"]
+        parts += [*describe_losses(self.lower_is_better), describe_sample(self, self.bounds)]
         return printable(" ".join(parts))
 
     def to_dict(self) -> dict[str, Any]:
@@ -473,6 +464,12 @@ class BaselineComparison(TextResult, Scope):
             math.isclose(*(table[metric] for metric in leading), rel_tol=1e-12, abs_tol=1e-15) for table in tables
         )
         return [change for change in candidate.changes if not (merged and change.metric == leading[1])]
+
+    def format_change(self, candidate: CandidateDecision, metric: str, style: str = "") -> str:
+        """Return a difference in a style, with its interval if it has bounds."""
+        ends = (candidate.lower[metric], candidate.upper[metric])
+        interval = f" ({format_interval(*ends, self.margins[metric])})" if all(map(math.isfinite, ends)) else ""
+        return f"{styled(style, format_difference(candidate.difference[metric]))}{interval}"
 
     def format_margin(self, metric: str) -> str:
         """Return a margin, rounded if it was passed as a share of the baseline's mean."""
@@ -600,9 +597,8 @@ class _Sentence:
 
     @property
     def measure(self) -> str:
-        """The measure of which the first two metrics are variants after a blank, or an empty text."""
-        label = label_metrics(self.result.leading)[0]
-        return f" {name_family(label.name)}" if label.long != label.name else ""
+        """The measure whose variants the first two metrics are, or an empty text."""
+        return label_metrics(self.result.leading)[0].measure
 
     @property
     def whole(self) -> list[Change]:
@@ -646,7 +642,7 @@ class _Sentence:
         if not gains:
             worst = max(self.changes, key=lambda change: change.excess)
             return f"{choice}: {self._describe_worst(worst)}."
-        subject = self.measure.strip() or (gains[0].metric if len(gains) == 1 else "the result")
+        subject = self.measure or (gains[0].metric if len(gains) == 1 else "the result")
         rises, falls = ("improves", "worsens") if self.result.lower_is_better else ("rises", "falls")
         sizes = round_bound(gains[0].at_least, up=False, limit=gains[0].margin)
         if len(gains) > 1 or (self.measure and len({change.metric for change in self.changes}) > 1):
@@ -692,7 +688,7 @@ class _Sentence:
     def _name_measure(self, change: Change) -> str:
         """Return the measure, or the metric if the others are different measures, after a blank."""
         if self.measure and change.metric in self.result.leading:
-            return self.measure
+            return f" {self.measure}"
         several = len({change.metric for change in self.changes}) > 1
         return f" {change.metric}" if several else ""
 
@@ -743,9 +739,8 @@ def _format_advice(result: BaselineComparison, first: CandidateDecision, names: 
     for label, style in zip(labels, "le", strict=False):
         if label.name not in decided:  # the second of two metrics with the same values
             continue
-        size = styled(style, format_difference(first.difference[label.name]))
         under = "" if len(labels) == 2 and labels[1].name not in decided else f" under {label.long}"
-        changes.append(f"{size}{first.format_interval(label.name, result.margins[label.name])}{under}")
+        changes.append(f"{result.format_change(first, label.name, style)}{under}")
     decisions, text = list(result.decisions.values()), ""
     if len(decisions) > 1:
         counts = [f"{decisions.count(kind)} {kind}" for kind in get_args(Decision) if kind in decisions]

@@ -10,11 +10,15 @@ T = TypeVar("T")
 
 
 class MetricLabel(NamedTuple):
-    """Names of a metric: the full name, and two for sentences, such as "linear gain" and "linear"."""
+    """Names of a metric: the full name, and two for sentences, such as "linear gain" and "linear".
+
+    `measure` is the measure whose variants two metrics are, such as "NDCG@10". It is empty for other metrics.
+    """
 
     name: str
     long: str
     short: str
+    measure: str = ""
 
 
 def label_metrics(metrics: Sequence[str]) -> tuple[MetricLabel, ...]:
@@ -22,6 +26,8 @@ def label_metrics(metrics: Sequence[str]) -> tuple[MetricLabel, ...]:
 
     >>> [label.long for label in label_metrics(("ndcg_linear@10", "ndcg_exp@10"))]
     ['linear gain', 'exponential gain']
+    >>> label_metrics(("ndcg_linear(empty=skip)@5", "ndcg_exp(empty=skip)@5"))[0].measure
+    'NDCG@5'
     >>> [label.short for label in label_metrics(("map", "mrr"))]
     ['map', 'mrr']
     """
@@ -30,17 +36,11 @@ def label_metrics(metrics: Sequence[str]) -> tuple[MetricLabel, ...]:
     if len(metrics) != 2 or len(families) > 1 or None in families:
         return tuple(MetricLabel(metric, metric, metric) for metric in metrics)
     gains = ["linear" if match and match[2] == "linear" else "exponential" for match in matches]
-    return tuple(MetricLabel(metric, f"{gain} gain", gain) for metric, gain in zip(metrics, gains, strict=True))
-
-
-def name_family(metric: str) -> str:
-    """Return the family of a metric with its cutoff.
-
-    >>> name_family("ndcg_linear(empty=skip)@5")
-    'NDCG@5'
-    """
-    family, _, options = metric.partition("_")
-    return family.upper() + "".join(options.partition("@")[1:])
+    family, _, options = metrics[0].partition("_")
+    measure = family.upper() + "".join(options.partition("@")[1:])
+    return tuple(
+        MetricLabel(metric, f"{gain} gain", gain, measure) for metric, gain in zip(metrics, gains, strict=True)
+    )
 
 
 def assign_styles(metrics: Sequence[str], primary: Sequence[str], styles: Sequence[T]) -> dict[str, T]:

@@ -39,7 +39,7 @@ from .inference import (
     bound_regrets_from_above,
     estimate_detectable_difference,
 )
-from .metric_labels import MetricLabel, label_metrics, name_family
+from .metric_labels import MetricLabel, label_metrics
 from .panel import FEW_REPEATS, Vary
 
 MAX_NAMED = 3
@@ -49,6 +49,9 @@ Kind: TypeAlias = Literal["genuine", "agree", "immaterial", "unresolved"]
 
 SAMPLE = "The queries are the random sample and the models are fixed, so another training seed is not covered."
 """Sentence about fixed models."""
+
+BETTING = " Bounds by betting also cover losses that the sample does not contain, at any number of queries."
+"""Sentence about bounds by betting after a blank."""
 
 PerModel: TypeAlias = dict[str, dict[str, float]]
 
@@ -333,7 +336,7 @@ class Verdict(TextResult, Settings, Scope):
     @property
     def about(self) -> str:
         """Sentences about which parts are a sample and which are fixed, and for which losses bounds are valid."""
-        return f"{describe_sample(self.clusters, self.repeats, self.vary)}{describe_kind(self.bounds)}"
+        return describe_sample(self, self.bounds)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all attributes and `text` as plain values for JSON. Infinite bounds become None."""
@@ -490,18 +493,18 @@ class Choice:
     @property
     def details(self) -> str:
         """The confidence of a bound, after the two metrics if the bound does not name them."""
-        return f"{f',{self.under}' if self.under and self.has_one_measure else ''} ({self.level})"
+        return f"{f',{self.under}' if self.under and self.measure else ''} ({self.level})"
 
     @property
-    def has_one_measure(self) -> bool:
-        """Whether the two metrics are variants of one measure. Otherwise their units may differ."""
-        return self.labels[0].long != self.labels[0].name
+    def measure(self) -> str:
+        """The measure whose variants both metrics are. Empty for other metrics, whose units may differ."""
+        return self.labels[0].measure
 
     def _join_leads(self, leads: Mapping[str, float]) -> str:
         """Return lower bounds with their measures: the smaller one of two variants, otherwise one for each metric."""
         margin = self.verdict.margin
-        if self.has_one_measure:
-            return f"{round_bound(min(leads.values()), False, margin)} {name_family(self.labels[0].name)}"
+        if self.measure:
+            return f"{round_bound(min(leads.values()), False, margin)} {self.measure}"
         return " and ".join(f"{round_bound(leads[name], False, margin)} {printable(name)}" for name, *_ in self.labels)
 
     def _format_share(self, bounds: Mapping[str, float]) -> str:
@@ -528,9 +531,8 @@ class Choice:
             return f"{size}{measure}{self._format_share(bounds)}"
 
         names = [label.name for label in self.labels]
-        if self.has_one_measure or len(names) == 1:
-            measure = name_family(names[0]) if self.has_one_measure else printable(names[0])
-            return f"{bound(self.verdict.metrics, f' {measure}')}{behind}"
+        if self.measure or len(names) == 1:
+            return f"{bound(self.verdict.metrics, f' {self.measure or printable(names[0])}')}{behind}"
         first, second = sorted(names, key=lambda metric: upper[metric][model] == 0)
         rest = "not behind" if behind and upper[second][model] == 0 else bound([second])
         return f"{bound([first])}{behind} by {printable(first)} and {rest} by {printable(second)}"
@@ -544,7 +546,7 @@ class Choice:
         behind = f" behind the best{among}"
         if self._find_worst(model):
             return f"at worst {self._bound_regrets(model, behind)}"
-        return f"not{behind}{'' if self.has_one_measure else self.under}"
+        return f"not{behind}{'' if self.measure else self.under}"
 
     def describe(self) -> str:
         """Return the model to choose or the safest one, if the queries do not show that the metrics disagree."""
@@ -582,7 +584,7 @@ class Choice:
         others, name = [model for model in self.verdict.models if model != best], styled("b n", self.names[best])
         rest = f"the {len(others)} others" if len(others) > 1 else styled("n", self.names[others[0]])
         subject = f"Run {name}" if self.verdict.unit == "run" else name
-        under = self.under if self.has_one_measure else ""
+        under = self.under if self.measure else ""
         leads = {metric: min(map(lower.__getitem__, others)) for metric, lower in self.verdict.regrets_lower.items()}
         return f"{subject} is better than {rest}{under} ({self.level}): by at least {self._join_leads(leads)}."
 
@@ -634,7 +636,7 @@ class Choice:
         """Return the safe choice of two metrics that disagree after a blank, or an empty text without a bound."""
         if not self.is_bounded:
             return ""
-        safe, either = self.verdict.safe_choice, " by either" if self.has_one_measure else ""
+        safe, either = self.verdict.safe_choice, " by either" if self.measure else ""
         return f" Compromise: {styled('b n', self.names[safe])}, {self._describe_worst(safe)}{either} ({self.level})."
 
     def describe_selected(self, selected: str, searched: int | None = None) -> str:
@@ -731,12 +733,11 @@ def _describe_conflict(verdict: Verdict, names: Mapping[str, str]) -> str:
     """Return that no model is best, with the winners if each is the only one that may be best under its metric."""
     first, second = label_metrics(verdict.metrics)
     sets = [verdict.best_sets[metric] for metric in verdict.metrics]
-    is_gain = first.long != first.name
     if any(len(models) > 1 for models in sets):
-        both = "linear and by exponential gain" if is_gain else f"{first.name} and by {second.name}"
+        both = "linear and by exponential gain" if first.measure else f"{first.name} and by {second.name}"
         return f"No {verdict.unit} is best by {both}."
     winners = [styled(f"n {style}", names[models[0]]) for models, style in zip(sets, "le", strict=True)]
-    by, last = ("gain", second.long) if is_gain else ("metric", second.name)
+    by, last = ("gain", second.long) if first.measure else ("metric", second.name)
     return f"It depends on the {by}: {winners[0]} is best by {first.short}, {winners[1]} by {last}."
 
 
@@ -820,7 +821,7 @@ def _describe_kind(verdict: Verdict, choice: Choice, selected: str | None) -> It
         detectable = ""
         if math.isfinite(verdict.detectable):
             size = round_bound(verdict.detectable, up=True)
-            either = "" if choice.has_one_measure or len(choice.labels) < 2 else " by either metric"
+            either = "" if choice.measure or len(choice.labels) < 2 else " by either metric"
             detectable = f"{pluralize(verdict.queries, 'query')} can show differences of about {size} or more{either}."
         yield from choice.describe_possible(selected, detectable)
 
@@ -858,44 +859,36 @@ def _describe_cost(verdict: Verdict) -> str:
     return f"In this sample {parts[0]}, and {parts[1]}."
 
 
-def describe_sample(clusters: int | None, repeats: Mapping[str, int], vary: Vary | None) -> str:
+def describe_sample(scope: Scope, bounds: BoundKind) -> str:
     """Return the sentences about which parts are a sample, which are fixed, and whether retraining is covered.
 
-    `clusters` is the number of clusters of queries, `repeats` the number of repeats of each model (0 for a fixed one,
-    empty if all are fixed), and `vary` is the difference between repeats.
+    Bounds by betting require fixed models. They also cover losses that the sample does not contain.
     """
-    queries = "queries" if clusters is None else "clusters of queries"
-    recipes = {model: number for model, number in repeats.items() if number}
+    queries = "queries" if scope.clusters is None else "clusters of queries"
+    recipes = {model: number for model, number in scope.repeats.items() if number}
     if not recipes:
-        return SAMPLE.replace("queries", queries, 1)
+        return SAMPLE.replace("queries", queries, 1) + (BETTING if bounds == "betting" else "")
     fewest, most = min(recipes.values()), max(recipes.values())
     times = f"{fewest} times" if fewest == most else f"{fewest} {'or' if most == fewest + 1 else 'to'} {most} times"
     if len(recipes) == 1:
         subject = f"{next(iter(recipes))} is a training configuration, trained {times}"
     else:
-        names = "The models" if len(recipes) == len(repeats) else join_names(list(recipes))
+        names = "The models" if len(recipes) == len(scope.repeats) else join_names(list(recipes))
         subject = f"{names} are training configurations, trained {times} each"
     coverage = {
         "seed": ". Another seed is covered, other training data are not",
         "queries": " on resampled training queries. Another seed and another such sample are covered, and all means "
         "are those of training on resampled queries",
         None: ". Another such repeat is covered, and every difference between repeats counts as random",
-    }[vary]
+    }[scope.vary]
     rest = ""
-    if fixed := [model for model, number in repeats.items() if not number]:
+    if fixed := [model for model, number in scope.repeats.items() if not number]:
         rest = f" {join_names(fixed)} {'is' if len(fixed) == 1 else 'are'} fixed, so retraining is not covered."
     failures = (
         f"Results are valid if no training failed: {fewest} repeats without a failure exclude failure rates above "
         f"{100 * (1 - 0.05 ** (1 / fewest)):.0f} %."
     )
     return f"The {queries} and the repeats are random samples. {subject}{coverage}.{rest} {failures}"
-
-
-def describe_kind(bounds: BoundKind) -> str:
-    """Return a sentence about bounds by betting after a blank, or an empty text."""
-    if bounds == "asymptotic":
-        return ""
-    return " Bounds by betting also cover losses that the sample does not contain, at any number of queries."
 
 
 def describe_few_repeats(repeats: Mapping[str, int]) -> str:

@@ -26,7 +26,7 @@ from .._common.text import (
     styled,
 )
 from ..comparison.baseline import describe_replacement, rank_candidates
-from ..comparison.metric_labels import label_metrics, name_family
+from ..comparison.metric_labels import label_metrics
 from ..comparison.verdict import (
     format_advice,
     format_headline,
@@ -203,9 +203,8 @@ class Chart:
     @property
     def measure(self) -> str:
         """The name of the number with its cutoff, such as "NDCG@10", or of both metrics."""
-        labels = [series.label for series in self.series]
-        if labels and all(label.long != label.name for label in labels):
-            return name_family(labels[0].name)
+        if self.series and self.series[0].label.measure:
+            return self.series[0].label.measure
         return " and ".join(series.caption for series in self.series)
 
     @property
@@ -376,9 +375,9 @@ def _build_series(metrics: tuple[str, ...], losses: Container[str], merged: bool
     labels, libraries = label_metrics(metrics), dict[str, str]()
     if merged:
         first, second = labels
-        if first.long == first.name:
+        if not first.measure:
             return (Series(first, first.name, f"the same as {second.name}", first.name in losses),)
-        return (Series(first, name_family(first.name), "linear = exponential"),)
+        return (Series(first, first.measure, "linear = exponential"),)
     if labels[0].name.startswith("ndcg"):
         libraries = {"linear": "scikit-learn, trec_eval", "exponential": "LightGBM, XGBoost"}
     return tuple(
