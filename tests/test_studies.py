@@ -1,6 +1,7 @@
 """The studies of real data: their estimates, one small run, and the figures of the page."""
 
 import json
+import re
 import subprocess
 import sys
 from itertools import product
@@ -34,6 +35,29 @@ def test_pairs_reversed_by_other_repeats():
         pairs = list(product(means[systems == first], means[systems == second]))
         expected = [(a - b) * (c - d) < 0 for a, b in pairs for c, d in pairs if a != c and b != d]
         assert shares[i, j] == pytest.approx(np.mean(expected))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("year", "expected"),
+    [
+        (19, {"exponential gain": 1.96, "Järvelin & Kekäläinen's discount": 1.77, "cutoff 5": 6.48,
+              "unjudged documents left out": 4.17, "map": 12.52, "mrr": 30.42, "reversed_pairs": 15, "pairs": 861}),
+        (20, {"exponential gain": 1.64, "Järvelin & Kekäläinen's discount": 1.23, "cutoff 5": 4.73,
+              "unjudged documents left out": 1.84, "map": 6.99, "mrr": 28.25, "reversed_pairs": 13, "pairs": 703}),
+    ],
+)  # fmt: skip
+def test_choices_of_trec_runs(trec_dl, year, expected):
+    """Values of a separate implementation. Files of one configuration differ in their date."""
+    from reversals import describe_choices
+
+    runs = {path.name[:-7]: path for path in sorted((trec_dl / f"dl{year}").glob("*.txt.gz"))}
+    systems = np.unique([re.sub(r"_dl\d\d_2023.*", "", name) for name in runs], return_inverse=True)[1]
+    qrels = trec_dl / f"qrels.dl{year}-passage.txt"
+    found = describe_choices(gw.compare_runs(runs, qrels, ["ndcg_linear@10"], draws=200), systems)
+    gain = found["exponential gain"]
+    for choice, value in expected.items():
+        assert value == (gain[choice] if choice in gain else round(100 * found[choice]["reversed"], 2))
 
 
 def test_interval_equals_a_t_test_if_seeds_or_queries_do_not_matter():

@@ -8,13 +8,16 @@ with many repeats does not count more than others. Intervals use the jackknife o
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import gainwise as gw
-from gainwise.comparison.sensitivity import estimate_share
+from gainwise.comparison.panel import Panel, build_panel
+from gainwise.comparison.ranked_models import Rankings
+from gainwise.comparison.sensitivity import compute_sensitivity, estimate_share
 
 Floats = NDArray[np.float64]
 BASE, OTHER = "ndcg_linear@10", "ndcg_exp@10"
@@ -35,8 +38,9 @@ def describe_choices(
 
     The repeats of `suspect` systems are not compared with each other.
     """
-    groups = {model: str(system) for model, system in zip(comparison.models, systems, strict=True)}
-    rows = comparison.sensitivity(groups=groups).to_dict()["choices"]
+    panel, rankings = group_repeats(comparison, systems)
+    sensitivity = compute_sensitivity(panel, BASE, comparison.definitions, rankings, ALPHA, comparison.settings.seed)
+    rows = sensitivity.to_dict()["choices"]
     choices = {CHOICES.get(row["choice"], row["choice"]): row for row in rows if row["kind"] != "repeat"}
     for row in choices.values():
         del row["choice"], row["winner"]
@@ -46,6 +50,30 @@ def describe_choices(
     if len(shares) > 1:
         choices["another repeat of both"] = {"kind": "repeat", "systems": len(shares), **summarize_pairs(shares)}
     return choices
+
+
+def group_repeats(comparison: gw.Comparison, systems: NDArray[np.int64]) -> tuple[Panel, Rankings | None]:
+    """Return the values and scores of systems, whose repeats are the models of a comparison of equal weights.
+
+    A configuration of `gainwise.compare` requires three repeats. Here, one or two suffice, because the variance between
+    repeats is not estimated.
+    """
+    members = {str(system): np.flatnonzero(systems == system) for system in np.unique(systems)}
+    tables: dict[str, Floats] = {}
+    repeats: dict[int, dict[str, Floats]] = {column: {} for column in range(len(members))}
+    for metric, values in comparison.values.items():
+        arrays = [np.asarray(values)[:, places] for places in members.values()]
+        tables[metric] = np.stack([array.mean(axis=1) for array in arrays], axis=1)
+        for column, array in enumerate(arrays):
+            repeats[column][metric] = array
+    panel, rankings = build_panel(tables, repeats, list(members)), comparison.rankings
+    if rankings is None:
+        return panel, None
+    scores = {
+        name: [np.asarray(rankings.scores[comparison.models[place]]) for place in places]
+        for name, places in members.items()
+    }
+    return panel, replace(rankings, scores=scores)
 
 
 def summarize_pairs(shares: Floats) -> dict[str, Any]:

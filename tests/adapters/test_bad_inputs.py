@@ -190,10 +190,6 @@ def use_twice(fit, kind, duplicate=lambda curves: curves):
     fit(more=[duplicate(curves)])
 
 
-def history_of(kind, curve, metric="mrr", metrics=None, **options):
-    return kind.from_history({"v": {metric: curve}}, metrics, **options).frame()
-
-
 def evaluate_catboost(metric="mrr", part=PART, scores=None, labels=None, weight=None):
     adapter = catboost_metric(metric, catboost_pool(part))
     labels = (part.labels if labels is None else labels).astype(np.float32)
@@ -287,13 +283,6 @@ LOGS = [
 CURVES = [
     BadInput("number for dataset", lambda kind: kind(dataset=3), "dataset", TypeError, "got 3"),
     BadInput("unknown show", lambda kind: kind(show="yes"), "show", ValueError, "got 'yes'"),
-    BadInput("direction as text", lambda kind: kind(higher_is_better="low"), "higher_is_better", TypeError, "'low'"),
-    BadInput("empty history", lambda kind: kind.from_history({}), "history", ValueError, "no curves"),
-    BadInput("list for history", lambda kind: kind.from_history([0.5]), "history", TypeError, "got list"),
-    BadInput("curve as text", lambda kind: history_of(kind, "56"), "v, mrr", ValueError, "one number"),
-    BadInput("unknown direction", lambda kind: history_of(kind, [1.0], "mine"), "'mine'", ValueError, "not known"),
-    BadInput("other dataset", lambda kind: history_of(kind, [1.0], dataset="w"), "'w'", ValueError, "there are: v"),
-    BadInput("other metric", lambda kind: history_of(kind, [1.0], metrics="map"), "'map'", ValueError, "are: mrr"),
 ]
 
 LIGHTGBM = [
@@ -391,6 +380,7 @@ XGBOOST = [
     BadInput("curves of nothing", lambda: curves_xgb(log=None), "EvaluateRanking", ValueError, "nothing to show"),
     BadInput("curves of another metric", lambda: curves_xgb("map@10"), "'map@10'", ValueError, "there are: mrr"),
     BadInput("curves, no direction", lambda: curves_xgb("mine", **UNNAMED), "'mine'", ValueError, "not known"),
+    BadInput("direction as text", lambda: curves_xgb(higher_is_better="low"), "higher_is_better", TypeError, "'low'"),
     BadInput("curves, name twice", lambda: curves_xgb(**LOGGED_TWICE, higher_is_better=True), "'mine'", ValueError, ""),
     BadInput("name twice", lambda: fit_xgb(more=[STOP_UNNAMED], **LOGGED_TWICE), "'mine'", ValueError, "itself logs"),
     BadInput("used curves", lambda: use_twice(fit_xgb, ours_xgb.Curves), "2 rounds", ValueError, "xgboost.Curves"),
@@ -508,10 +498,6 @@ def stop_xgb_unknown(log=None):
     return fit_xgb(log, more, **options)
 
 
-def short_history():
-    return ours_lgb.Curves.from_history({"valid": {"rmse": [2.0, 1.5], "mrr": [0.4]}})
-
-
 WARNINGS = {
     "a stop of LightGBM's own": (
         lambda: fit_lgb(more=[LGB_STOP, lgb.early_stopping(3)]),
@@ -523,7 +509,6 @@ WARNINGS = {
     "a start without value in XGBoost": (stop_xgb_unknown, "does not know"),
     "a start without value next to another log": (lambda: stop_xgb_unknown("mrr"), "does not know"),
     "dart of XGBoost": (lambda: fit_xgb(more=[XGB_STOP], log="map", params=DART), "change earlier trees"),
-    "histories of different lengths": (short_history, "1 values of"),
 }
 
 

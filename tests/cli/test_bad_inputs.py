@@ -155,8 +155,6 @@ NO_EFFECT = [
 
 OTHERS = [
     BadCall("explain --labels 1,1_5", "'1,1_5'", "--labels"),
-    BadCall("sensitivity --table two.csv --repeats _seed", "'_seed'", "old and better."),
-    BadCall("sensitivity --table two.csv --repeats [", "'['", "regular expression"),
     BadCall("bound", "--qrels", "exactly one"),
     BadCall("bound --table two.csv --label nothing", "--label", "no column 'nothing'"),
     BadCall("score first.txt first.txt", "topic iteration"),

@@ -204,5 +204,3 @@ def test_sensitivity(files):
     shown = output_of("sensitivity --table two.csv")
     assert expected.text in shown
     assert "cutoff 5" in shown
-    content = json_of("sensitivity --table all.csv --scores A1,B1,A2,B2,A3,B3 --repeats \\d$")
-    assert content["models"] == ["A", "B"]

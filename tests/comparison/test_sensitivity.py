@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import re
 
 import numpy as np
 import pytest
@@ -114,25 +113,11 @@ def test_the_gain_of_labels_0_and_1_is_no_choice():
     assert "gain" not in set(sensitivity.table["kind"]) | set(sensitivity.text.split())
 
 
-@pytest.mark.parametrize(
-    ("year", "expected"),
-    [
-        (19, {"exponential gain": 1.96, "Järvelin & Kekäläinen's discount": 1.77, "cutoff 5": 6.48,
-              "unjudged documents left out": 4.17, "map": 12.52, "mrr": 30.42, "reversed_pairs": 15, "pairs": 861}),
-        (20, {"exponential gain": 1.64, "Järvelin & Kekäläinen's discount": 1.23, "cutoff 5": 4.73,
-              "unjudged documents left out": 1.84, "map": 6.99, "mrr": 28.25, "reversed_pairs": 13, "pairs": 703}),
-    ],
-)  # fmt: skip
-def test_trec_deep_learning(trec_dl, year, expected):
-    """Values of a separate implementation. Files of one configuration differ in their date."""
+@pytest.mark.parametrize("year", [19, 20])
+def test_headline_of_trec_runs(trec_dl, year):
     runs = {path.name[:-7]: path for path in sorted((trec_dl / f"dl{year}").glob("*.txt.gz"))}
-    groups = {name: re.sub(r"_dl\d\d_2023.*", "", name) for name in runs}
     comparison = gw.compare_runs(runs, trec_dl / f"qrels.dl{year}-passage.txt", ["ndcg_linear@10"], draws=200)
-    found = comparison.sensitivity(groups=groups)
-    gain = share_of(found, "exponential gain")
-    for choice, value in expected.items():
-        share = gain[choice] if choice in gain else round(100 * share_of(found, choice)["reversed"], 2)
-        assert share == value
+    found = comparison.sensitivity()
     by_gain = max(row["reversed"] for row in found.table.to_dict("records") if row["kind"] == "gain")
     assert found.headline.startswith(f"The gain reverses {100 * by_gain:.1f} % of the pairs of models, and ")
 

@@ -13,7 +13,7 @@ import xgboost as xgb
 from gainwise.experiment.plan import create_slug
 
 METRICS = ("ndcg_linear@10", "ndcg_exp@10", "mrr")
-FRAMES = ("leaderboard", "curves", "best_rounds", "compared", "choice_loss", "stopping_loss")
+FRAMES = ("leaderboard", "curves", "best_rounds", "compared")
 SIMULATED = "simulate = {queries = 30, seed = 1, mean_length = 8, split = [0.6, 0.2, 0.2]}"
 
 

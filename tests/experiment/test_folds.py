@@ -79,27 +79,6 @@ def test_each_query_is_tested_once_by_models_trained_on_other_folds(folded, fold
     pd.testing.assert_frame_equal(result.comparison.queries(*pair, 100), alone.queries(*pair, 100), rtol=0, atol=1e-12)
 
 
-def test_candidates_are_chosen_in_each_fold_by_its_own_validation_queries(folded, folds):
-    """This is LETOR's protocol: the queries that a fold tests do not take part."""
-    result, choices = folded.result, {}
-    for metric in METRICS:
-        table = result.curves[result.curves["metric"] == metric].pivot_table(
-            index=["candidate", "round"], columns="fold", values="value"
-        )
-        names = tuple(table.groupby(level="candidate").max().idxmax())
-        values = [
-            per_query(test, predict(result.load_model(name, metric, fold=fold), test))
-            for test, name, fold in zip(folds, names, table.columns, strict=True)
-        ]
-        means = np.average(np.concatenate(values), axis=0, weights=np.concatenate([fold.weight for fold in folds]))
-        choices[metric] = names, dict(zip(METRICS, means, strict=True))
-    assert any(len(set(names)) > 1 for names, _ in choices.values())
-    for row in result.choice_loss.to_dict("records"):
-        (own, own_means), (other, other_means) = choices[row["metric"]], choices[row["chosen_by"]]
-        assert (row["candidate"], row["other"]) == (own, other)
-        assert row["loss"] == pytest.approx(own_means[row["metric"]] - other_means[row["metric"]], abs=1e-12)
-
-
 def test_selected_has_the_best_mean_over_folds(folded, folds):
     """Folds count by the weights of their validation queries."""
     result, weights = folded.result, [folds[(i + 1) % 4].weight.sum() for i in range(4)]

@@ -1,46 +1,20 @@
-"""Selection on the validation set, and losses on the test set with their intervals."""
+"""Selection on the validation set."""
 
-import itertools
 import json
 import re
 
 import numpy as np
-import pandas as pd
 import pytest
-from scipy import stats
-from tests.experiment.helpers import METRICS, balanced_by_hand, predict, run
+from tests.experiment.helpers import METRICS, run
 
 import gainwise as gw
 from gainwise._common.text import as_text
 from gainwise.data import RankingData
 from gainwise.experiment import Candidate
-from gainwise.experiment.result import ExperimentResult, compute_paired_loss
+from gainwise.experiment.result import ExperimentResult
 from gainwise.experiment.storage import Training
 
 TWO = [Candidate("a", "lightgbm"), Candidate("b", "xgboost")]
-
-
-@pytest.fixture(scope="module")
-def per_query(done, parts):
-    """Return a function: values on the test set at the round that a metric or "balanced" chooses."""
-    tables = {}
-    for name in done.result.candidates:
-        model = done.result.load_model(name, 12)
-        for number in {*done.result.best_rounds.loc[name], balanced_by_hand(done.result.curves, name)}:
-            values = gw.evaluate(METRICS, parts.test.judgments(), predict(model, parts.test, int(number)))
-            tables[name, number] = pd.DataFrame(values.per_query, columns=list(METRICS))
-
-    def of(name, stop_by):
-        balanced = stop_by == "balanced"
-        curves, best = done.result.curves, done.result.best_rounds
-        return tables[name, balanced_by_hand(curves, name) if balanced else best.loc[name, stop_by]]
-
-    return of
-
-
-def best_on_validation(done, metric):
-    best = done.result.curves[done.result.curves["metric"] == metric].groupby("candidate")["value"].max()
-    return best.idxmax(), best.max()
 
 
 LOST = (gw.metric("lost_value", lambda *_: 0.0, higher_is_better=False), "mrr")
@@ -128,72 +102,6 @@ class TestSelected:
         assert ("smaller worst case" in advice) == (favored != selected and not is_ahead)
         assert ("a new one" in advice) == (lead > 0 and selected == "C")
         assert headline in re.sub("<[^>]+>", "", comparison._repr_html_())
-
-
-class TestLosses:
-    def test_of_choosing_by_another_metric(self, done, per_query):
-        rows = done.result.choice_loss.set_index(["metric", "chosen_by"])
-        assert list(rows.index) == list(itertools.permutations(METRICS, 2))
-        for judge, chooser in rows.index:
-            own, other = best_on_validation(done, judge)[0], best_on_validation(done, chooser)[0]
-            row = rows.loc[(judge, chooser)]
-            assert (row["candidate"], row["other"]) == (own, other)
-            assert_paired(row, per_query(own, judge)[judge], per_query(other, chooser)[judge])
-
-    def test_of_stopping_by_another_metric(self, done, per_query):
-        rows = done.result.stopping_loss.set_index(["candidate", "metric", "stopped_by"])
-        assert len(rows) == 4 * 3 * 3
-        assert (rows["loss"] != 0).any()
-        for name, judge, chooser in rows.index:
-            row = rows.loc[(name, judge, chooser)]
-            # The intervals of the four candidates are simultaneous.
-            assert_paired(row, per_query(name, judge)[judge], per_query(name, chooser)[judge], 1 - 0.05 / 4)
-
-
-def assert_paired(row, own, other, level=0.95):
-    """Compare with SciPy's paired t-interval."""
-    difference = (own - other).to_numpy()
-    assert row["loss"] == pytest.approx(difference.mean(), abs=1e-15)
-    if difference.any():
-        interval = stats.ttest_rel(own, other).confidence_interval(level)
-        assert (row["lower"], row["upper"]) == pytest.approx((interval.low, interval.high), abs=1e-12)
-    else:
-        assert (row["lower"], row["upper"]) == (0, 0)
-
-
-class TestPairedLoss:
-    def test_weight_of_two_counts_nearly_as_two_queries(self):
-        """The ratio of sums is the mean of the repeated sample. Its error is larger: a repeated query is one query."""
-        rng = np.random.default_rng(1)
-        difference, weights = rng.normal(size=50), rng.integers(1, 3, 50).astype(float)
-        repeated = np.repeat(difference, weights.astype(int))
-        found = compute_paired_loss(difference, weights, 0.05)
-        assert found[0] == pytest.approx(repeated.mean())
-        assert found[2] - found[0] > compute_paired_loss(repeated, np.ones(len(repeated)), 0.05)[2] - found[0]
-
-    def test_the_variance_between_repeats_is_added(self):
-        """If only repeats have effects, it is the t-interval of the means of the repeats."""
-        effects = np.array([0.1, 0.4, 0.2])
-        interval = stats.ttest_1samp(effects, 0).confidence_interval(0.95)
-        found = compute_paired_loss(np.tile(effects, (50, 1)), np.ones(50), 0.05)
-        assert found == pytest.approx((effects.mean(), interval.low, interval.high))
-        queries = np.random.default_rng(2).normal(size=(50, 1))  # equal in all repeats
-        assert compute_paired_loss(np.tile(queries, 3), np.ones(50), 0.05) == pytest.approx(
-            compute_paired_loss(queries[:, 0], np.ones(50), 0.05)
-        )
-
-    @pytest.mark.parametrize(
-        ("difference", "weights", "expected"),
-        [
-            ([0.1, 0.5, 9.0], [1.0, 1.0, 0.0], compute_paired_loss(np.array([0.1, 0.5]), np.ones(2), 0.05)),
-            ([0.0] * 5, [1.0] * 5, (0, 0, 0)),
-            ([0.5], [1.0], (0.5, -np.inf, np.inf)),
-            ([0.5, 0.1], [1.0, 1e-30], (0.5, -np.inf, np.inf)),
-        ],
-        ids=["weight zero", "no difference", "one query", "one query outweighs all others"],
-    )
-    def test_edges(self, difference, weights, expected):
-        assert compute_paired_loss(np.array(difference), np.array(weights), 0.05) == expected
 
 
 def test_rows_in_any_order(make, parts):

@@ -170,8 +170,6 @@ class TestCrossValidation:
             assert values == pytest.approx(self.expected(found["cvbooster"].boosters, number), rel=1e-12)
         expected = {"valid": {name: found[f"valid {name}-mean"] for name in PANEL}}
         assert curve_values(curves.frame()) == expected
-        found.pop("cvbooster")
-        assert curve_values(Curves.from_history(found).frame()) == expected
 
     def test_folds_in_other_forms(self):
         one, other = self.cv(folds=GroupKFold(3)), self.cv()

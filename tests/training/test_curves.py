@@ -1,9 +1,11 @@
-"""Curves without a training: best rounds, losses, histories, files and views."""
+"""Curves of given values: best rounds, losses, files and views."""
 
 import copy
 import pickle
 import re
+from collections import Counter
 
+import lightgbm as lgb
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,7 +14,6 @@ from rich.cells import cell_len
 
 from gainwise.lightgbm import Curves
 from gainwise.training.view import MetricCurve, View, create_picture, create_shown, to_ascii
-from gainwise.xgboost import Curves as CurvesOfXGBoost
 
 LINEAR, EXP = "ndcg_linear@10", "ndcg_exp@10"
 HISTORY = {
@@ -26,21 +27,32 @@ def join(line):
     return "".join(text for text, _ in line)
 
 
-both = pytest.mark.parametrize("kind", [Curves, CurvesOfXGBoost])
+def record(history, falling=(), **options):
+    """Return the curves of a training in which LightGBM logs these values."""
+    features = np.arange(20.0).reshape(-1, 1)
+    train = lgb.Dataset(features, features.ravel())
+    sets = {name: train if name == "train" else lgb.Dataset(features, features.ravel(), train) for name in history}
+    rounds = Counter()
 
+    def log(_, data):
+        (name,) = [name for name, dataset in sets.items() if dataset is data]
+        place, rounds[name] = rounds[name], rounds[name] + 1
+        return [(metric, values[place], metric not in falling) for metric, values in history[name].items()]
 
-def best_rounds(kind, history, **options):
-    return kind.from_history(history, **options).best["round"].tolist()
+    curves, number = Curves(show=False, **options), len(next(iter(history["valid"].values())))
+    params = {"metric": "None", "verbose": -1, "num_threads": 1}
+    lgb.train(params, train, number, list(sets.values()), list(sets), feval=log, callbacks=[curves])
+    return curves
 
 
 class TestBest:
     def test_losses_are_the_distances_from_the_best_values(self):
-        losses = Curves.from_history(HISTORY).losses()
+        losses = record(HISTORY, ["rmse"]).losses()
         assert losses.loc[LINEAR, EXP] == pytest.approx(0.54 - 0.51, abs=1e-15)
         assert losses.loc[EXP, LINEAR] == pytest.approx(0.45 - 0.38, abs=1e-15)
         assert losses.loc["rmse", EXP] == pytest.approx(1.2 - 1.0, abs=1e-15)
         assert np.diag(losses).tolist() == [0.0, 0.0, 0.0]
-        assert Curves.from_history(HISTORY).losses("train").to_numpy().tolist() == [[0, 0], [0, 0]]
+        assert record(HISTORY, ["rmse"]).losses("train").to_numpy().tolist() == [[0, 0], [0, 0]]
 
     @pytest.mark.parametrize("higher", [True, False])
     def test_random_curves(self, higher):
@@ -51,7 +63,7 @@ class TestBest:
             if np.isnan(ours).all():
                 continue
             history = {"valid": {"ours": ours.tolist(), "other": other.tolist()}}
-            curves = Curves.from_history(history, higher_is_better=higher)
+            curves = record(history, [] if higher else ["ours", "other"])
             values = [value for value in ours if value == value]
             best = max(values) if higher else min(values)
             row = curves.best.set_index("metric").loc["ours"]
@@ -69,69 +81,46 @@ class TestBest:
         ],
     )
     def test_losses_without_a_value(self, history, losses):
-        text = str(Curves.from_history({"valid": history}, list(history)))
+        text = str(record({"valid": history}, metrics=list(history)))
         assert all(loss in text for loss in losses)
         assert ("loses" in text) is bool(losses)
         assert "nan" not in text
 
 
-class TestFromHistory:
-    def test_the_frame_has_every_value(self):
-        frame = Curves.from_history(HISTORY).frame()
-        assert frame.columns.tolist() == ["dataset", "metric", "round", "value"]
-        again = {}
-        for row in frame.itertuples():
-            again.setdefault(row.dataset, {}).setdefault(row.metric, []).append(row.value)
-        assert again == HISTORY
-        assert set(Curves.from_history(HISTORY, name="mine").frame()["candidate"]) == {"mine"}
-
-    @pytest.mark.parametrize(
-        "history",
-        [
-            {f"valid {LINEAR}-mean": [0.5, 0.6], f"valid {LINEAR}-stdv": [0.1, 0.1]},
-            {"valid": {f"{LINEAR}-mean": [0.5, 0.6], f"{LINEAR}-stdv": [0.1, 0.1]}},
-            {"valid": {LINEAR: [(0.5, 0.1), (0.6, 0.1)]}},
-            pd.DataFrame({f"valid-{LINEAR}-mean": [0.5, 0.6], f"valid-{LINEAR}-std": [0.1, 0.1]}),
-        ],
-        ids=["lightgbm.cv", "record_evaluation in it", "evals_log of xgboost.cv", "xgboost.cv"],
-    )
-    def test_cross_validation(self, history):
-        values = Curves.from_history(history).frame().to_numpy().tolist()
-        assert values == [["valid", LINEAR, 1, 0.5], ["valid", LINEAR, 2, 0.6]]
-
-    @both
-    def test_directions(self, kind):
-        history = {"valid": {"my_loss": [3.0, 1.0, 2.0], "auc": [0.5, 0.6, 0.7], "mrr": [0.5, 0.6, 0.7]}}
-        for falls in (False, np.False_):  # custom metrics of the user
-            assert best_rounds(kind, history, higher_is_better=falls) == [2, 3, 3]
-        built_in = {"rmse": [2.0, 1.0], "auc": [0.5, 0.6], "map@3": [0.5, 0.6], "ndcg@3": [0.5, 0.6]}
-        assert best_rounds(kind, {"valid": built_in}) == [2, 2, 2, 2]
+def test_the_frame_has_every_value():
+    frame = record(HISTORY, ["rmse"]).frame()
+    assert frame.columns.tolist() == ["dataset", "metric", "round", "value"]
+    again = {}
+    for row in frame.itertuples():
+        again.setdefault(row.dataset, {}).setdefault(row.metric, []).append(row.value)
+    assert again == HISTORY
+    assert set(record(HISTORY, ["rmse"], name="mine").frame()["candidate"]) == {"mine"}
 
 
 def test_a_metric_without_a_value_has_no_best_round_and_no_line():
-    curves = Curves.from_history({"valid": {"mrr": [NAN, NAN], "map": [0.1, 0.2]}})
+    curves = record({"valid": {"mrr": [NAN, NAN], "map": [0.1, 0.2]}})
     labels = [line.get_label() for line in curves.plot(Figure().subplots()).ax.lines]
     assert "map" in labels
     assert "mrr" not in labels
-    alone = Curves.from_history({"valid": {"mrr": [NAN, NAN]}})
+    alone = record({"valid": {"mrr": [NAN, NAN]}})
     assert str(alone) == "No metric has a value on valid in 2 rounds."
     assert not alone.plot(Figure().subplots()).ax.lines
 
 
 def test_copies_and_texts():
-    curves = Curves.from_history(HISTORY)
+    curves = record(HISTORY, ["rmse"])
     for again in (pickle.loads(pickle.dumps(curves)), copy.deepcopy(curves)):
         pd.testing.assert_frame_equal(again.frame(), curves.frame())
     facts = ["round 2 (0.5400)", "round 4 (0.4500)", "0.0300 of ndcg_linear@10", "0.0700 of ndcg_exp@10"]
     assert [str(curves).count(fact) for fact in facts] == [1, 1, 1, 1]
     assert repr(Curves(["mrr", EXP], show=False)) == "Curves(mrr, ndcg_exp@10)"
     same = {"valid": {LINEAR: [0.1, 0.2], EXP: [0.1, 0.2]}}
-    assert "loses" not in str(Curves.from_history(same))
+    assert "loses" not in str(record(same))
 
 
 def test_plot():
     ax = Figure().subplots()
-    picture = Curves.from_history(HISTORY).plot(ax)
+    picture = record(HISTORY, ["rmse"]).plot(ax)
     assert picture.ax is ax
     assert "is best at round 2" in picture.alt
     lines = {line.get_label(): line.get_ydata() for line in ax.lines if not line.get_label().startswith("_")}

@@ -1,4 +1,4 @@
-"""Boosters predict at their best iteration, or at the given one, and comparisons show which was used."""
+"""Boosters predict at their best iteration, and comparisons show which was used."""
 
 import json
 
@@ -8,7 +8,6 @@ import pytest
 import xgboost as xgb
 from sklearn.linear_model import LinearRegression
 from tests.adapters.drivers import lgb_dataset, lgb_held_out, make_part, xgb_matrix
-from tests.bad_inputs import BadInput, bad_inputs
 
 import gainwise as gw
 
@@ -69,9 +68,6 @@ def test_estimators():
     check(comparison, "lgb", one.predict(X), (one.best_iteration_, one.booster_.current_iteration(), "best"))
     used = (other.best_iteration + 1, other.get_booster().num_boosted_rounds(), "best")
     check(comparison, "xgb", other.predict(X), used)
-    comparison = compared({"lgb": one, "xgb": other}, iteration=2)
-    check(comparison, "lgb", one.predict(X, num_iteration=2))
-    check(comparison, "xgb", other.predict(X, iteration_range=(0, 2)))
 
 
 @pytest.mark.parametrize("before", [0, 20])
@@ -87,7 +83,6 @@ def test_catboost_counts_all_rounds_of_a_continued_model(before, use_best_model,
     loaded = catboost.CatBoostRanker().load_model(tmp_path / "model.cbm")
     for one in (model, loaded):
         check(compared({"cat": one}), "cat", model.predict(X, ntree_end=best), (best, rounds, "best"))
-    check(compared({"cat": model}, iteration=3), "cat", model.predict(X, ntree_end=3))
 
 
 def test_all_rounds_without_a_best_one():
@@ -112,48 +107,17 @@ def test_a_model_of_a_library_that_is_not_a_booster_has_no_rounds(library):
     assert comparison.iterations == {}
 
 
-def test_a_linear_booster_cannot_go_back():
+def test_a_linear_booster_uses_all_rounds():
     params = {"booster": "gblinear", "objective": "rank:ndcg", "nthread": 1}
     model = xgb.train(params, xgb_matrix(TRAIN), 9, **XGB_STOP)
     rounds = model.num_boosted_rounds()
     check(compared({"linear": model}), "linear", model.predict(MATRIX), (rounds, rounds, "all"))
-    with pytest.raises(ValueError, match="iteration=2"):
-        compared({"linear": model}, iteration=2)
-
-
-def test_a_given_iteration(lightgbm, xgboost):
-    rounds = xgboost.num_boosted_rounds()
-    models = {"lgb": lightgbm, "xgb": xgboost}
-    comparison = compared(models, iteration=4)
-    check(comparison, "lgb", lightgbm.predict(X, num_iteration=4))
-    check(comparison, "xgb", xgboost.predict(MATRIX, iteration_range=(0, 4)), (4, rounds, "given"))
-    comparison = compared({**models, "scores": VALID.labels}, iteration={"xgb": rounds})
-    check(comparison, "xgb", xgboost.predict(MATRIX))
-    assert comparison.iterations["lgb"].reason == "best"
-
-
-CASES = [
-    BadInput("too many rounds", lambda call: call(10_000), "model 'lgb'", ValueError, "at most"),
-    BadInput("scores", lambda call: call({"scores": 3}), "model 'scores'", ValueError, "scores"),
-    BadInput("a linear model", lambda call: call({"linear": 3}), "model 'linear'", ValueError, "LinearRegression"),
-    BadInput("another name", lambda call: call({"xbg": 3}), "'xbg'", ValueError, "'xgb'"),
-    BadInput("0", lambda call: call(0), "iteration", ValueError, "got 0"),
-    BadInput("half a round", lambda call: call({"lgb": 2.5}), "iteration['lgb']", ValueError, "whole number"),
-    BadInput("True", lambda call: call(True), "iteration", TypeError, "got True"),
-]
-
-
-@bad_inputs(CASES)
-def test_bad_iterations(case, lightgbm, xgboost):
-    linear = LinearRegression().fit(X, VALID.labels)
-    models = {"lgb": lightgbm, "xgb": xgboost, "scores": VALID.labels, "linear": linear}
-    case.check(lambda iteration: compared(models, iteration=iteration))
 
 
 @pytest.mark.parametrize("model", [lgb.LGBMRanker(), xgb.XGBRanker()])
 def test_an_estimator_that_was_not_fitted(model):
     with pytest.raises(ValueError, match="fit"):
-        compared({"m": model}, iteration=2)
+        compared({"m": model})
 
 
 def test_reports_show_the_rounds(xgboost, tmp_path):

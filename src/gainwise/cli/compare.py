@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Option
 
 from .._common import __version__
-from .._common.text import join_names, printable
+from .._common.text import printable
 from .._common.validation import validate_choice, validate_output
 from .app import command
 from .inputs import (
@@ -167,16 +167,12 @@ def _prepare_table(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
 
 @command(
     "sensitivity --data valid.txt a.txt b.txt c.txt",
-    "sensitivity --qrels qrels.txt run_*.txt --repeats '_seed[0-9]+'",
+    "sensitivity --qrels qrels.txt run_a.txt run_b.txt -m ndcg_linear@20",
     without=("segments",),
 )
 def sensitivity(
     inputs: InputOptions,
     metric: Metrics = None,
-    repeats: Annotated[
-        str | None,
-        Option(metavar="REGEX", help="Part of names that differs between repeats. Models that differ in it are one."),
-    ] = None,
     alpha: Alpha = 0.05,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -187,22 +183,8 @@ def sensitivity(
     """
     from ..report.text import choices_table
 
-    comparison = read_comparison(inputs, metric, alpha=alpha, seed=seed)
-    result = comparison.sensitivity(groups=_group_names(comparison.models, repeats))
+    result = read_comparison(inputs, metric, alpha=alpha, seed=seed).sensitivity()
     print_result(result, as_json, choices_table(result))
-
-
-def _group_names(names: Sequence[str], pattern: str | None) -> dict[str, str] | None:
-    """Return the names without the part that differs between repeats."""
-    if pattern is None:
-        return None
-    try:
-        groups = {name: re.sub(pattern, "", name) for name in names}
-    except re.error as error:
-        raise ValueError(f"--repeats must be a regular expression, got {pattern!r}: {error}.") from None
-    if len(set(groups.values())) == len(names):
-        raise ValueError(f"--repeats {pattern!r} finds no repeats among the models {join_names(names)}.")
-    return groups
 
 
 @command(

@@ -63,8 +63,6 @@ def run(
             "stop_by": result.plan.stop_by,
             "compared": result.compared.to_dict("index"),
             "best_rounds": result.best_rounds.reset_index(),
-            "choice_loss": result.choice_loss,
-            "stopping_loss": result.stopping_loss,
             "repeats": result.repeat_values.reset_index(),
             "finalists": result.finalists.to_dict("index"),
             "failures": result.failures,

@@ -37,7 +37,6 @@ def compare(
     metrics: MetricLike | Iterable[MetricLike] | None = None,
     *,
     features: Features | None = None,
-    iteration: int | Mapping[str, int] | None = None,
     convention: str | None = None,
     n_jobs: int | None = None,
     primary: Sequence[MetricLike] | None = None,
@@ -68,7 +67,8 @@ def compare(
 
         - an array with one score per document, in the order of the labels,
         - the path of a score file, or ``FILE:COLUMN`` (see `gainwise.data.read_scores`),
-        - a fitted model with a `predict` method, which requires `features`,
+        - a fitted model with a `predict` method, which requires `features`. A booster predicts at its best iteration,
+          or with all rounds if it has none,
         - a list of three or more of these: the repeats of one training configuration.
     judgments : Judgments
         Relevance labels.
@@ -76,8 +76,6 @@ def compare(
         Metrics to compare. Defaults to ``ndcg_linear@10``, ``ndcg_exp@10``, ``map`` and ``mrr``.
     features : array-like, sparse matrix, DataFrame or RankingData, optional
         Features for models that predict, one row per document.
-    iteration : int or mapping of name to int, optional
-        Number of boosting rounds to predict with. Defaults to the best iteration of each booster, or to all rounds.
     convention : str, optional
         Interpret metric names as this library does. See `parse_metrics`.
     n_jobs : int, optional
@@ -116,9 +114,8 @@ def compare(
     ------
     ValueError
         If the number of scores is wrong, a score is NaN, a metric is unknown or skips every query, metrics treat
-        weights differently, `iteration` does not apply to a model, or a configuration has fewer than three repeats. If
-        scores are off by one row: a shift improves them, and makes them better than random order, by more than five
-        standard errors each.
+        weights differently, or a configuration has fewer than three repeats. If scores are off by one row: a shift
+        improves them, and makes them better than random order, by more than five standard errors each.
     TypeError
         If `judgments` is not a `Judgments` object.
 
@@ -153,7 +150,6 @@ def compare(
         models,
         judgments,
         features,
-        iteration,
         baseline=baseline,
         allow_incomplete=allow_incomplete,
         allow_misaligned=allow_misaligned,

@@ -722,17 +722,11 @@ class Comparison:
         rankings, names = self._require_rankings("gains"), self.primary or self.metrics
         return build_gain_path(rankings, self._sample, self.definitions, names, validate_bases(bases), metric)
 
-    def sensitivity(self, *, groups: Mapping[str, str] | None = None) -> Sensitivity:
+    def sensitivity(self) -> Sensitivity:
         """Show which other choices of the evaluation would reverse the order of models, and change the winner.
 
         The choices are another gain, discount, cutoff, metric or order of ties, unjudged documents left out, one repeat
         instead of the mean, and the other half of the queries. The reference is the first primary metric.
-
-        Parameters
-        ----------
-        groups : mapping of model to str, optional
-            Group of models that are repeats of the same configuration. Groups are then compared by the means of their
-            models, and shares are averaged over pairs of groups. Repeats of a configuration are a group already.
 
         Returns
         -------
@@ -741,7 +735,7 @@ class Comparison:
         Raises
         ------
         ValueError
-            If there are fewer than two models or groups, or `groups` contains an unknown model.
+            If there is only one model.
 
         Notes
         -----
@@ -760,7 +754,7 @@ class Comparison:
         """
         panel, reference = self._sample.panel, self._deciding[0]
         return compute_sensitivity(
-            panel, reference, self.definitions, self.rankings, groups, self.settings.alpha, self.settings.seed
+            panel, reference, self.definitions, self.rankings, self.settings.alpha, self.settings.seed
         )
 
     def queries(self, first: str, second: str, most: int = 10) -> pd.DataFrame:

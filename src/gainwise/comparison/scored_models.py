@@ -93,7 +93,6 @@ def read_models(
     models: Any,
     judgments: Judgments,
     features: Any = None,
-    iteration: Any = None,
     *,
     baseline: str | None = None,
     allow_incomplete: bool = False,
@@ -103,9 +102,7 @@ def read_models(
     columns, recipes = expand_recipes(models)
     if baseline is not None and isinstance(models, Mapping):
         validate_baseline(baseline, list(models))  # Predictions may take long, so this error comes first.
-    if isinstance(iteration, Mapping):  # A configuration has one number for all its repeats.
-        iteration = {repeat: number for name, number in iteration.items() for repeat in recipes.get(name, [name])}
-    predictions, unreadable = read_predictions(columns, judgments, features, iteration, allow_incomplete)
+    predictions, unreadable = read_predictions(columns, judgments, features, allow_incomplete=allow_incomplete)
     predictions, recipes, missing = _drop_missing(predictions, recipes, unreadable)
     scores = {name: prediction.scores for name, prediction in predictions.items()}
     if not allow_misaligned:

@@ -13,7 +13,6 @@ from .._common.lazy import pandas as pd
 from .._common.lazy import scipy
 from .._common.text import TextResult, format_confidence, join_names, pluralize
 from .._common.typing import Floats, Integers
-from .._common.validation import validate_choice
 from ..evaluation.evaluator import Evaluator
 from ..metrics.base import FunctionMetric, Metric
 from ..metrics.dcg import has_exponential_gain
@@ -41,7 +40,7 @@ class Sensitivity(TextResult):
     reference : str
         The metric that determines the order. Each other choice is compared with this order.
     models : tuple of str
-        The models, or the groups if there are any.
+        Names of the models.
     winner : str
         The model with the best mean under the reference.
     queries : int
@@ -112,25 +111,25 @@ class Sensitivity(TextResult):
 
 
 class _Reference(NamedTuple):
-    """Means of all repeats under the reference, one model after the other, and the model (or group) of each repeat."""
+    """Means of all repeats under the reference, one model after the other, and the code of the model of each repeat."""
 
     names: tuple[str, ...]
-    groups: Integers
+    codes: Integers
     means: Floats
     alpha: float
 
     @property
     def _members(self) -> Floats:
         """1 for each repeat of a model, otherwise 0, shape (repeats, models)."""
-        return np.eye(len(self.names))[self.groups]
+        return np.eye(len(self.names))[self.codes]
 
     def average(self, means: Floats) -> Floats:
         """Return the mean of each model over its repeats from the means of all repeats."""
-        return np.asarray(means @ self._members / np.bincount(self.groups))
+        return np.asarray(means @ self._members / np.bincount(self.codes))
 
     def average_pairs(self, reversed_pairs: Floats) -> Floats:
         """Return the share of reversed pairs of repeats for each pair of models."""
-        sizes = np.bincount(self.groups)
+        sizes = np.bincount(self.codes)
         return np.asarray(self._members.T @ reversed_pairs @ self._members / np.outer(sizes, sizes))
 
     def describe(self, choice: str, kind: ChoiceKind, shares: Floats, gaps: Floats, drawn: Floats) -> dict[str, Any]:
@@ -162,7 +161,6 @@ def compute_sensitivity(
     reference: str,
     definitions: Mapping[str, Metric],
     rankings: Rankings | None = None,
-    groups: Mapping[str, str] | None = None,
     alpha: float = 0.05,
     seed: int = 0,
 ) -> Sensitivity:
@@ -170,8 +168,10 @@ def compute_sensitivity(
 
     `Comparison.sensitivity` describes the other arguments.
     """
-    names, codes = _group_repeats(panel, groups)
-    values = panel.values
+    names, values = panel.models, panel.values
+    if len(names) < 2:
+        raise ValueError(f"Expected at least two models, got {len(names)}. Compare two or more models.")
+    codes = np.repeat(np.arange(len(names)), np.maximum(panel.repeat_counts, 1))
     if panel.repeats is not None:
         values = np.concatenate([repeats.transpose(0, 2, 1) for repeats in panel.repeats], axis=1)
     tables = dict(zip(panel.metrics, values, strict=True))
@@ -186,21 +186,6 @@ def compute_sensitivity(
     table = pd.DataFrame(rows).sort_values("reversed", ascending=False, kind="stable", ignore_index=True)
     winner = names[int(order.average(order.means).argmax())]
     return Sensitivity(reference, names, winner, panel.queries, alpha, table)
-
-
-def _group_repeats(panel: Panel, groups: Mapping[str, str] | None) -> tuple[tuple[str, ...], Integers]:
-    """Return the distinct models or groups, and the place of that of each repeat."""
-    names = list(panel.models)
-    groups = {} if groups is None else groups
-    if not isinstance(groups, Mapping):
-        raise TypeError(f"groups must map the name of a model to the name of its group, got {groups!r}.")
-    for name in groups:
-        validate_choice("each model of groups", name, names)
-    names = [str(groups.get(name, name)) for name in names]
-    distinct = tuple(dict.fromkeys(names))
-    if len(distinct) < 2:
-        raise ValueError(f"Expected at least two models or groups, got {len(distinct)}. Compare two or more models.")
-    return distinct, np.repeat([distinct.index(name) for name in names], np.maximum(panel.repeat_counts, 1))
 
 
 def _average_queries(values: Floats, weights: Floats | None) -> Floats:
@@ -301,8 +286,8 @@ def _compare_orders(order: _Reference, choice: str, kind: ChoiceKind, alternativ
 def _compare_repeats(order: _Reference, generator: np.random.Generator) -> dict[str, Any]:
     """Compare the order by single repeats with the order by means over repeats."""
     means = order.average(order.means)
-    shares = order.average_pairs(find_reversals(means[order.groups], order.means))
-    members = [np.flatnonzero(order.groups == group) for group in range(len(means))]
+    shares = order.average_pairs(find_reversals(means[order.codes], order.means))
+    members = [np.flatnonzero(order.codes == code) for code in range(len(means))]
     drawn = np.stack([order.means[generator.choice(places, SPLITS)] for places in members])
     return order.describe("one repeat per model", "repeat", shares, _compute_gaps(means) * (shares > 0), drawn)
 

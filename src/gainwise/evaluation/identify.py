@@ -189,7 +189,7 @@ def _read_samples(
     AlignedScores(judgments, prediction.scores).validate()
     rounds = prediction.iteration
     if rounds is not None and rounds.used < rounds.held:
-        final = read_predictions({"scores": scores}, judgments, features, rounds.held)[0]["scores"].scores
+        final = read_predictions({"scores": scores}, judgments, features, all_rounds=True)[0]["scores"].scores
         fits = f"all {rounds.held} rounds instead of {rounds.used}"
         others.append(Sample(judgments, final, "", "the iteration", fits))
     return list(iter_samples(judgments, prediction.scores)), others

@@ -19,7 +19,7 @@ import numpy as np
 from .._common.arrays import list_columns, nearest, numbers
 from .._common.sources import parse_source
 from .._common.text import agree, join_names, pluralize, printables
-from .._common.validation import validate_choice, validate_distinct, validate_integer, validate_mapping, validate_name
+from .._common.validation import validate_distinct, validate_mapping, validate_name
 from ..data import RankingData, read_scores
 from ..data.ranking_data import as_matrix, is_sparse
 from ..data.text import one_line
@@ -46,14 +46,13 @@ class Iteration(NamedTuple):
         The number of rounds of the prediction.
     held : int
         The number of rounds of the model.
-    reason : {"best", "all", "given"}
-        The prediction used the best iteration of the model, all rounds, or the number in the call. A linear booster
-        always uses all rounds.
+    reason : {"best", "all"}
+        The prediction used the best iteration of the model or all rounds. A linear booster always uses all rounds.
     """
 
     used: int
     held: int
-    reason: Literal["best", "all", "given"]
+    reason: Literal["best", "all"]
 
     @property
     def size(self) -> str:
@@ -65,8 +64,7 @@ class Iteration(NamedTuple):
         return f"{self.used:,} of {self.held:,} rounds" if self.used < self.held else f"all {self.held:,} rounds"
 
     def __str__(self) -> str:
-        reasons = {"best": " (its best iteration)", "all": "", "given": " (chosen in the call)"}
-        return f"{self.size}{reasons[self.reason]}"
+        return f"{self.size} (its best iteration)" if self.reason == "best" else self.size
 
 
 @dataclass(frozen=True)
@@ -88,7 +86,7 @@ def read_predictions(
     models: Mapping[str, Scores] | Frame,
     judgments: Judgments,
     features: Features | None = None,
-    iteration: int | Mapping[str, int] | None = None,
+    all_rounds: bool = False,
     allow_incomplete: bool = False,
 ) -> tuple[dict[str, Prediction], dict[str, str]]:
     """Return the scores of each model, the number of rounds of each booster, and remarks.
@@ -97,8 +95,8 @@ def read_predictions(
 
     `models` maps names to scores, paths (FILE or FILE:COLUMN, read with `gainwise.data.read_scores`) or objects with a
     `predict` method, or is a DataFrame with one column per model. Boosters predict from `features`, one row per
-    document and matched by index, with the rounds up to their best iteration, or with those of `iteration`. Errors
-    contain the name of the model.
+    document and matched by index, with the rounds up to their best iteration, or with `all_rounds`. Errors contain the
+    name of the model.
     """
     if hasattr(models, "columns") and not isinstance(models, Mapping):
         columns = list_columns(models)
@@ -107,11 +105,11 @@ def read_predictions(
     validate_mapping("models", models, "scores, a path or a model")
     for name in models:
         validate_name("the name of a model", name)
-    rounds, features = _read_rounds(iteration, list(models)), _align_features(judgments, features)
+    features = _align_features(judgments, features)
     predictions, missing = {}, {}
     for name, source in models.items():
         try:
-            predictions[name] = _predict_documents(source, judgments, features, rounds.get(name))
+            predictions[name] = _predict_documents(source, judgments, features, all_rounds)
             if allow_incomplete:
                 AlignedScores(judgments, predictions[name].scores).validate()
         except (ValueError, TypeError, OSError) as error:
@@ -122,10 +120,10 @@ def read_predictions(
     return predictions, missing
 
 
-def _predict_documents(source: Any, judgments: Judgments, features: Any, rounds: int | None) -> Prediction:
+def _predict_documents(source: Any, judgments: Judgments, features: Any, all_rounds: bool) -> Prediction:
     """Return the scores of one model, one per document."""
     try:
-        prediction = _read_scores(source, features, rounds)
+        prediction = _read_scores(source, features, all_rounds)
         scores = numbers("scores", judgments.align_scores(prediction.scores)).astype(np.float64)
     except (ValueError, TypeError, OSError):
         raise
@@ -172,44 +170,22 @@ def _align_features(judgments: Judgments, features: Any) -> Any:
     return RankingData(matrix, zeros, group=[len(rows)], feature_names=names, categories=categories)
 
 
-def _read_rounds(iteration: Any, names: list[str]) -> dict[str, int]:
-    if iteration is None:
-        return {}
-    if not isinstance(iteration, Mapping):
-        rounds = validate_integer("iteration", iteration, unit="boosting rounds")
-        return dict.fromkeys(names, rounds)
-    for name in iteration:
-        validate_choice("each model of iteration", name, names)
-    return {
-        name: validate_integer(f"iteration[{name!r}]", rounds, unit="boosting rounds")
-        for name, rounds in iteration.items()
-    }
-
-
-def _read_scores(source: Any, features: Any, rounds: int | None) -> Prediction:
+def _read_scores(source: Any, features: Any, all_rounds: bool) -> Prediction:
     """Return unconverted scores, and the number of rounds of a booster."""
     if isinstance(source, Unreadable):
         raise ValueError(source.reason)
-    is_path = isinstance(source, str | PathLike)
-    if not is_path:
-        if hasattr(source, "predict"):
-            if features is None:
-                raise ValueError("it is a model, which predicts from features. Pass features=, one row per document")
-            return predict(source, features, rounds)
-        if np.ndim(source) == 0:
-            raise TypeError(
-                f"it is neither scores nor a path nor a model with a predict method, but {type(source).__name__}"
-            )
-    if rounds is not None:
-        kind = f"the scores in {fspath(source)}" if is_path else "scores"
-        raise ValueError(
-            f"iteration applies to boosters, but this model is {kind}. Pass iteration={{'name': rounds}} with the "
-            "names of the boosters"
+    if isinstance(source, str | PathLike):
+        path, column = parse_source(fspath(source))
+        return Prediction(read_scores(path, column=column))
+    if hasattr(source, "predict"):
+        if features is None:
+            raise ValueError("it is a model, which predicts from features. Pass features=, one row per document")
+        return predict(source, features, all_rounds)
+    if np.ndim(source) == 0:
+        raise TypeError(
+            f"it is neither scores nor a path nor a model with a predict method, but {type(source).__name__}"
         )
-    if not is_path:
-        return Prediction(source)
-    path, column = parse_source(fspath(source))
-    return Prediction(read_scores(path, column=column))
+    return Prediction(source)
 
 
 class _Booster(NamedTuple):
@@ -220,37 +196,22 @@ class _Booster(NamedTuple):
     argument: Literal["num_iteration", "iteration_range", "ntree_end"] | None
     """None for a linear booster, which always predicts with all rounds."""
 
-    def choose_rounds(self, rounds: int | None) -> Iteration:
-        """Return the rounds of a prediction, by default those up to the best iteration, or all."""
-        if rounds is None:
-            used = self.total if self.best is None else min(self.best, self.total)
-            return Iteration(used, self.total, "best" if used == self.best else "all")
-        if rounds > self.total:
-            raise ValueError(f"iteration={rounds}, but it has {self.total} boosting rounds: pass at most that many")
-        if self.argument is None and rounds < self.total:
-            raise ValueError(
-                f"iteration={rounds} of its {self.total} rounds is not available: a linear booster keeps its last "
-                "state only"
-            )
-        return Iteration(rounds, self.total, "given")
+    def choose_rounds(self, all_rounds: bool) -> Iteration:
+        """Return the rounds of a prediction: those up to the best iteration, or all."""
+        used = self.total if all_rounds or self.best is None else min(self.best, self.total)
+        return Iteration(used, self.total, "best" if used == self.best else "all")
 
 
-def predict(model: Predictor, features: Features, rounds: int | None = None) -> Prediction:
+def predict(model: Predictor, features: Features, all_rounds: bool = False) -> Prediction:
     """Return the scores of a model, and the number of rounds, which is None for models that are not boosters.
 
-    Boosters and estimators of LightGBM, XGBoost and CatBoost predict with `rounds`, by default with those up to their
-    best iteration, or with all rounds. Columns are matched by name, see `select_columns`.
+    Boosters and estimators of LightGBM, XGBoost and CatBoost predict with the rounds up to their best iteration, or
+    with `all_rounds`. Columns are matched by name, see `select_columns`.
     """
     selected, booster = select_columns_of(model, features), _read_booster(model)
     features, options, iteration = _convert_features(model, selected.features), dict[str, Any](), None
-    if booster is None:
-        if rounds is not None:
-            raise ValueError(
-                f"it is a {type(model).__name__} and not a booster of LightGBM, XGBoost or CatBoost, so iteration does "
-                "not apply: pass the booster itself, or its scores after the round that you need"
-            )
-    else:
-        iteration = booster.choose_rounds(rounds)
+    if booster is not None:
+        iteration = booster.choose_rounds(all_rounds)
         if booster.argument is not None:
             used = iteration.used
             options[booster.argument] = (0, used) if booster.argument == "iteration_range" else used

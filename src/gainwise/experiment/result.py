@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._common import cached_property
-from .._common.arrays import nearest, scale_weights
+from .._common.arrays import nearest
 from .._common.lazy import pandas as pd
 from .._common.text import as_text, describe_missing, join_names, natural_order, pluralize, printables
 from .._common.typing import Bools, Features, Floats, TrainedModel
@@ -98,7 +98,7 @@ class ExperimentResult:
 
     Candidates are compared at one round each, chosen on the validation set (see `compared`), or as configurations with
     several repeats (`repeat_values`). `selected` is the candidate to deploy. `load_model`, `predict` and `refit` use it
-    by default. `choice_loss` and `stopping_loss` contain the cost of other choices.
+    by default.
 
     Parameters
     ----------
@@ -224,17 +224,17 @@ class ExperimentResult:
             rows.append({"candidate": name, "rounds": rounds, **self._average_valid(self._collect("valid", name))})
         return pd.DataFrame(rows).set_index("candidate")
 
-    def _collect(self, part: str, name: str, rule: str | None = None, folds: slice = slice(None)) -> Floats:
-        """Return all metrics at the rounds that "balanced" or a metric chooses, by default the rule of the plan.
+    def _collect(self, part: str, name: str) -> Floats:
+        """Return all metrics at the compared rounds.
 
         The shape is (queries, metrics, repeats) for the part "test", and (folds, metrics, repeats) for "valid".
         """
 
         def read(training: Training) -> Any:
-            number = self.plan.choose_round(training.curves, rule)
+            number = self.plan.choose_round(training.curves)
             return training.test[training.rounds == number][0] if part == "test" else training.curves[[number - 1]]
 
-        return np.stack([np.concatenate(list(map(read, repeat[folds]))) for repeat in self.trainings[name]], axis=2)
+        return np.stack([np.concatenate(list(map(read, repeat))) for repeat in self.trainings[name]], axis=2)
 
     def _average_valid(self, values: Floats) -> dict[str, float]:
         """Return the means over repeats and folds, weighted by the validation queries of each fold."""
@@ -304,41 +304,6 @@ class ExperimentResult:
         return frame.droplevel([level for level, is_needed in levels.items() if not is_needed])
 
     @cached_property
-    def choice_loss(self) -> pd.DataFrame:
-        """Loss on the test set if another metric chooses candidate and round on the validation set.
-
-        One row per ordered pair of metrics. `candidate` is the choice of `metric`, and `other` the choice of
-        `chosen_by`: the candidate with the best value at its own best round. With folds, each fold has its own
-        candidate (LETOR's protocol, Qin et al. 2010), and these are tuples. `loss` is the mean of `metric` for the
-        first minus the second (reversed if `metric` is a loss), with a paired confidence interval from `lower` to
-        `upper` at level 1 − alpha. With repeats, the interval covers other queries and other repeats.
-        """
-        rows = []
-        choices = {metric: self._choose_candidates(place, metric) for place, metric in enumerate(self.plan.names)}
-        for metric, chooser in itertools.permutations(self.plan.names, 2):
-            pair = choices[metric], choices[chooser]
-            names = [names[0] if len(names) == 1 else names for names in pair]
-            columns = {"metric": metric, "chosen_by": chooser, "candidate": names[0], "other": names[1]}
-            rows.append({**columns, **self._compute_loss(metric, *pair, chooser)})
-        return pd.DataFrame(rows, columns=["metric", "chosen_by", "candidate", "other", "loss", "lower", "upper"])
-
-    @cached_property
-    def stopping_loss(self) -> pd.DataFrame:
-        """Loss on the test set if training stops at another round than a metric's own best, for each candidate.
-
-        `stopped_by` is the rule that chose the round: another metric or "balanced". See `choice_loss` for the columns.
-        The intervals of all candidates under one rule are simultaneous (Bonferroni). You can select the largest loss.
-        """
-        rows = []
-        rules = (*self.plan.names, BALANCED) if len(self.plan.names) > 1 else ()
-        for name, metric, rule in itertools.product(self.trainings, self.plan.names, rules):
-            if rule != metric:
-                names = (name,) * len(self.plan.folds)
-                loss = self._compute_loss(metric, names, names, rule, len(self.trainings))
-                rows.append({"candidate": name, "metric": metric, "stopped_by": rule, **loss})
-        return pd.DataFrame(rows, columns=["candidate", "metric", "stopped_by", "loss", "lower", "upper"])
-
-    @cached_property
     def repeat_values(self) -> pd.DataFrame:
         """Results of every repeat of every candidate: one row per candidate and repeat.
 
@@ -362,38 +327,10 @@ class ExperimentResult:
         """Weight of each test query, folds one after the other."""
         return np.concatenate([fold.weights for fold in self._folds])
 
-    def _choose_candidates(self, column: int, metric: str) -> tuple[str, ...]:
-        """Return the best candidate on the validation set of each fold, the first by name if several are equal."""
-        best = np.argmax if self.plan.metrics[column].higher_is_better else np.argmin
-        names = natural_order(self.trainings)
-        means = np.stack([self._collect("valid", name, metric)[:, column].mean(axis=1) for name in names])
-        return tuple(names[place] for place in best(means, axis=0))
-
     def _average(self, values: Floats) -> float:
         """Return the weighted mean over the queries with a value."""
         has_value = ~np.isnan(values)
         return float(np.average(values[has_value], weights=self._weights[has_value]))
-
-    def _compute_loss(
-        self, metric: str, chosen: Sequence[str], substitutes: Sequence[str], rule: str, intervals: int = 1
-    ) -> dict[str, float]:
-        """Return the loss of a metric if its own candidates, one per fold, and rounds are replaced by others.
-
-        The interval is one of several simultaneous `intervals`.
-        """
-        column = self.plan.names.index(metric)
-        tests = [
-            self._collect("test", name, stop_by, slice(fold, fold + 1))[:, column]
-            for names, stop_by in ((chosen, metric), (substitutes, rule))
-            for fold, name in enumerate(names)
-        ]
-        if len({values.shape[1] for values in tests}) > 1:  # A candidate with identical repeats has one.
-            tests = [values.mean(axis=1, keepdims=True) for values in tests]
-        difference = np.concatenate(tests[: len(chosen)]) - np.concatenate(tests[len(chosen) :])
-        if not self.plan.metrics[column].higher_is_better:
-            difference = -difference
-        loss, lower, upper = compute_paired_loss(difference, self._weights, self.plan.alpha / intervals)
-        return {"loss": loss, "lower": lower, "upper": upper}
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -814,43 +751,3 @@ def join_rounds(rounds: Sequence[int]) -> str:
     if len(rounds) <= MAX_SHOWN_ROUNDS:
         return ", ".join(map(str, rounds))
     return f"{min(rounds)} to {max(rounds)}, median {median(rounds):g}"
-
-
-def compute_paired_loss(difference: Floats, weights: Floats, alpha: float) -> tuple[float, float, float]:
-    """Return the weighted mean of per-query differences, and its t-interval at level 1 − `alpha`.
-
-    `difference` has shape (queries,) or (queries, repeats). Queries without a difference (NaN) are ignored. The
-    standard error is that of a ratio of sums, which is s/√n for equal weights. The degrees of freedom are one less than
-    the effective number of queries (Σw)²/Σw². With two or more repeats, the variance of the mean over repeats is added,
-    and the formula of Welch and Satterthwaite combines the degrees of freedom.
-
-    Examples
-    --------
-    >>> loss, lower, upper = compute_paired_loss(np.array([0.1, 0.3, 0.2, 0.2]), np.ones(4), alpha=0.05)
-    >>> round(lower, 4), round(upper, 4)
-    (0.0701, 0.3299)
-    """
-    from scipy.special import stdtrit
-
-    by_repeat = difference.reshape(len(weights), -1)
-    difference = by_repeat.mean(axis=1)
-    has_value = (weights > 0) & ~np.isnan(difference)
-    by_repeat, difference = by_repeat[has_value], difference[has_value]
-    weights = scale_weights(weights[has_value])[0]
-    weights = weights / weights.sum()
-    mean = float((weights * difference).sum())
-    if not by_repeat.any():
-        return 0.0, 0.0, 0.0
-    queries, freedom = len(difference), float(1 / (weights**2).sum() - 1)
-    if not freedom > 0:
-        return mean, -np.inf, np.inf
-    variance = float((weights**2 * (difference - mean) ** 2).sum() * queries / (queries - 1))
-    repeats = by_repeat.shape[1]
-    if repeats > 1:
-        of_repeats = float(np.var(weights @ by_repeat, ddof=1) / repeats)
-        whole = variance + of_repeats
-        if whole > 0:
-            freedom = whole**2 / (variance**2 / freedom + of_repeats**2 / (repeats - 1))
-        variance = whole
-    half = float(stdtrit(freedom, 1 - alpha / 2) * np.sqrt(variance))
-    return mean, mean - half, mean + half

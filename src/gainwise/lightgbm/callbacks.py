@@ -6,7 +6,7 @@ import sys
 import warnings
 from collections import Counter, defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import lightgbm as lgb
@@ -19,13 +19,6 @@ from .feval import REMEDY, compute_initial_values
 
 if TYPE_CHECKING:
     from ..metrics.names import MetricLike
-
-_HIGHER = ("auc", "auc_mu", "average_precision", "map", "mean_average_precision", "ndcg", "lambdarank")
-_LOWER = (
-    "l1", "l2", "rmse", "quantile", "mape", "huber", "fair", "poisson", "gamma", "gamma_deviance", "tweedie",
-    "binary_logloss", "binary_error", "multi_logloss", "multi_error", "cross_entropy", "cross_entropy_lambda",
-    "kullback_leibler",
-)  # fmt: skip
 
 
 class Result(NamedTuple):
@@ -81,8 +74,6 @@ class Curves(CurvesBase):
         The dataset to show, by LightGBM's name. Default: the first one that is not the training data.
     name : str, optional
         The name of the training, also used as `candidate` in `frame`. Default: the dataset is shown instead.
-    higher_is_better : bool, optional
-        The direction of other metrics in `from_history`. During a training, LightGBM passes it.
     show : bool or {"terminal", "notebook", "line"}
         The place of the output. True selects it automatically, False disables it.
 
@@ -119,7 +110,6 @@ class Curves(CurvesBase):
     """
 
     # Without `order`, LightGBM calls this callback before all others that may stop training.
-    _directions: ClassVar = {**dict.fromkeys(_HIGHER, True), **dict.fromkeys(_LOWER, False)}
 
     def __call__(self, env: CallbackEnv) -> None:
         """Record the values of a round."""

@@ -16,7 +16,7 @@ that are not finite (bounds from a single query) are null.
   ``selected`` is null. Present only if it was passed.
 - ``queries``: number with a value under some metric. ``metric_queries``: the number for each metric.
 - ``iterations``: object by model of ``used``, ``held``, ``reason`` for every booster: the boosting rounds used, the
-  rounds of the model, and the reason (``best``, ``all``, ``given``).
+  rounds of the model, and the reason (``best``, ``all``).
 - ``settings``: object of ``alpha``, ``margin``, ``draws``, ``seed``.
 - ``chance``: object by metric of the mean in random order, by model.
 - ``leaderboard``: object by model of, for each metric M, ``M``, ``M rank``, ``M lower``, ``M upper``, ``M queries``.

@@ -144,9 +144,9 @@ class Plots:
         """Draw the best model for each gain: see `plot_gains`. Further options are those of `Comparison.gains`."""
         return plot_gains(self._comparison.gains(**options), ax, theme, names=self._comparison.content.names.labels)
 
-    def sensitivity(self, ax: Axes | None = None, theme: str = "light", **options: Any) -> Picture:
-        """Draw which choices reverse pairs of models: see `plot_sensitivity`. Options: see `Comparison`."""
-        return plot_sensitivity(self._comparison.sensitivity(**options), ax, theme)
+    def sensitivity(self, ax: Axes | None = None, theme: str = "light") -> Picture:
+        """Draw which choices reverse pairs of models: see `plot_sensitivity`."""
+        return plot_sensitivity(self._comparison.sensitivity(), ax, theme)
 
     def _choose_pair(self, first: str | None, second: str | None) -> tuple[str, str]:
         if first is not None and second is not None:

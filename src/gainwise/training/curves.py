@@ -7,17 +7,13 @@ from __future__ import annotations
 
 import atexit
 import math
-import re
-import warnings
 import weakref
-from collections.abc import Mapping, Set
 from html import escape
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._common.validation import validate_flag
 from ..metrics.base import Metric
 from .display import Display, Show, choose_display
 from .early_stopping import get_active_run
@@ -25,14 +21,12 @@ from .logged_metrics import (
     canonical_name,
     describe_unknown_dataset,
     describe_unlogged_metric,
-    find_metric,
     validate_optional_name,
 )
 from .view import MetricCurve, SelectedRound, View, choose_metrics, create_picture, create_shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Self
 
     import pandas as pd
     from matplotlib.axes import Axes
@@ -41,14 +35,9 @@ if TYPE_CHECKING:
     from ..metrics.names import MetricLike
     from .early_stopping import StoppingRun
 
-UNKNOWN_DIRECTION = "it is not known whether a higher {!r} is better: pass higher_is_better=True or False"
-
 
 class CurvesBase:
     """The shared part of `gainwise.lightgbm.Curves` and `gainwise.xgboost.Curves`."""
-
-    _directions: ClassVar[Mapping[str, bool]]
-    """Whether a higher value is better, for each metric of the library."""
 
     _model: Any = None
     """The model during the training."""
@@ -61,16 +50,12 @@ class CurvesBase:
         *,
         dataset: str | None = None,
         name: str | None = None,
-        higher_is_better: bool | None = None,
         show: Show | bool = True,
     ) -> None:
         super().__init__()
         self.metrics = _read_names(metrics)
         self.dataset = validate_optional_name("dataset", dataset)
         self.name = validate_optional_name("name", name)
-        self.higher_is_better = (
-            None if higher_is_better is None else validate_flag("higher_is_better", higher_is_better)
-        )
         self.show = show
         choose_display(show)  # raises an error if it is invalid
         self._curves: dict[tuple[str, str], MetricCurve] = {}
@@ -128,7 +113,6 @@ class CurvesBase:
         if curve is None:
             curve = self._curves[dataset, metric] = MetricCurve(higher)
         curve.add(round_number, value)
-        self._last_round = max(self._last_round, round_number)
 
     def _settle(self) -> None:
         """Show the end of a training that is over."""
@@ -155,13 +139,6 @@ class CurvesBase:
             self._display.end()
         self._display = None
 
-    def _find_direction(self, metric: str) -> bool | None:
-        """Return whether a higher value is better, or None if it is unknown."""
-        own_metric = find_metric(metric)
-        if own_metric is not None:
-            return own_metric.higher_is_better
-        return self._directions.get(metric.partition("@")[0], self.higher_is_better)
-
     # Overridden for each library
 
     def _find_selected_round(self) -> int | None:
@@ -173,54 +150,6 @@ class CurvesBase:
         raise NotImplementedError
 
     # Results
-
-    @classmethod
-    def from_history(
-        cls,
-        history: Any,
-        metrics: MetricLike | Iterable[MetricLike] | None = None,
-        *,
-        dataset: str | None = None,
-        name: str | None = None,
-        higher_is_better: bool | None = None,
-    ) -> Self:
-        """Return the curves of a completed training.
-
-        Parameters
-        ----------
-        history : dict or DataFrame
-            The history that `lightgbm.record_evaluation` or XGBoost's `evals_result` has filled, or the result of
-            `lightgbm.cv` or `xgboost.cv`. Values belong to the rounds 1, 2, 3, …. A warning is given if metrics have
-            different numbers of values.
-        metrics, dataset, name, higher_is_better
-            As in the constructor.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If `history` is invalid, a metric or dataset is missing, or the direction of a metric is unknown.
-
-        Examples
-        --------
-        >>> from gainwise.lightgbm import Curves
-        >>> history = {"valid_0": {"ndcg_linear@10": [0.51, 0.53, 0.52], "ndcg_exp@10": [0.48, 0.47, 0.49]}}
-        >>> curves = Curves.from_history(history)
-        >>> print(curves)
-        ndcg_linear@10 is best at round 2 (0.5300), ndcg_exp@10 at round 3 (0.4900), on valid_0 over 3 rounds.
-        Stopping at the other's best round loses 0.0100 of ndcg_linear@10 and 0.0200 of ndcg_exp@10.
-        """
-        curves = cls(metrics, dataset=dataset, name=name, higher_is_better=higher_is_better, show=False)
-        recorded = _read_history(history)
-        _warn_of_lengths(recorded)
-        for data_name, metric, values in recorded:
-            higher = curves._find_direction(metric)
-            if higher is None:
-                raise ValueError(UNKNOWN_DIRECTION.format(metric))
-            for number, value in enumerate(values, start=1):
-                curves._add(number, data_name, metric, value, higher)
-        curves._has_begun = True
-        curves._choose_shown()
-        return curves
 
     @property
     def rounds(self) -> int:
@@ -360,7 +289,9 @@ class CurvesBase:
             if name not in logged_names:
                 raise ValueError(f"{describe_unlogged_metric(name, repr(dataset), list(curves))}. Please {remedy}")
             if curves[logged_names[name]].higher_is_better is None:
-                raise ValueError(UNKNOWN_DIRECTION.format(name))
+                raise ValueError(
+                    f"it is not known whether a higher {name!r} is better: pass higher_is_better=True or False"
+                )
         return dataset, [logged_names[name] for name in self.metrics]
 
     def _create_view(self) -> View:
@@ -400,60 +331,9 @@ def _end_all() -> None:
         curves.__del__()
 
 
-def _warn_of_lengths(recorded: list[tuple[str, str, list[float]]]) -> None:
-    """Warn if some metrics have fewer values than others, because their rounds are unknown."""
-    lengths = {f"{metric!r} on {dataset!r}": len(values) for dataset, metric, values in recorded}
-    shortest, longest = min(lengths, key=lengths.__getitem__), max(lengths, key=lengths.__getitem__)
-    if lengths[shortest] < lengths[longest]:
-        warnings.warn(
-            f"history has {lengths[shortest]} values of {shortest} and {lengths[longest]} of {longest}. All of them "
-            "are assigned to the rounds 1, 2, 3, …, which is wrong if a metric was evaluated in some rounds only "
-            "(every=). Pass Curves to the callbacks of the training to record the rounds",
-            stacklevel=3,
-        )
-
-
 def _read_names(metrics: MetricLike | Iterable[MetricLike] | None) -> tuple[str, ...]:
     """Return the canonical names of metrics."""
     if metrics is None:
         return ()
     metrics = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
     return tuple(dict.fromkeys(map(canonical_name, metrics)))
-
-
-def _read_history(history: Any) -> list[tuple[str, str, list[float]]]:
-    """Return dataset, metric and values of every curve in a history of LightGBM or XGBoost.
-
-    A history is a dictionary by dataset and metric (`lightgbm.record_evaluation`, `evals_result`), or the result of a
-    cross-validation: a dictionary or table with columns such as `valid ndcg_exp@10-mean`.
-    """
-    if not isinstance(history, Mapping) and not hasattr(history, "columns"):
-        raise TypeError(f"history must be a dictionary by dataset and metric, got {type(history).__name__}")
-    columns = history if isinstance(history, Mapping) else {str(name): history[name] for name in history.columns}
-    curves: list[tuple[str, str, list[float]]] = []
-    for name, values in columns.items():
-        if isinstance(values, Mapping):
-            means = {metric: curve for metric, curve in values.items() if not str(metric).endswith(("-stdv", "-std"))}
-            curves += [
-                (str(name), str(metric).removesuffix("-mean"), _read_numbers(f"{name}, {metric}", curve))
-                for metric, curve in means.items()
-            ]
-        elif parts := re.fullmatch(r"([^ -]+)[ -](.+)-mean", str(name)):
-            curves.append((parts[1], parts[2], _read_numbers(str(name), values)))
-    if not curves:
-        raise ValueError(
-            "history has no curves: pass a dictionary {'valid': {'ndcg_exp@10': [0.51, 0.52]}} as filled by "
-            "lightgbm.record_evaluation or evals_result, or the result of lightgbm.cv or xgboost.cv"
-        )
-    return curves
-
-
-def _read_numbers(location: str, curve: Any) -> list[float]:
-    """Return the values of a curve. Cross-validation of XGBoost pairs each value with its deviation."""
-    try:
-        values = [value[0] if isinstance(value, tuple) else value for value in curve]
-        if isinstance(curve, Mapping | Set | str) or any(isinstance(value, str | bool) for value in values):
-            raise TypeError
-        return [float(value) for value in values]
-    except (TypeError, ValueError):
-        raise ValueError(f"history of {location} must have one number per round, in order, got {curve!r:.80}") from None

@@ -21,13 +21,14 @@ from ..evaluation.prediction import find_trees
 from ..metrics.base import METRICS, Metric
 from ..training.curves import CurvesBase
 from ..training.early_stopping import EarlyStoppingBase, StoppingRun, active_runs
-from ..training.logged_metrics import create_clash_error, find_logged_name, named_call
+from ..training.logged_metrics import create_clash_error, find_logged_name, find_metric, named_call
 from .evaluate import REMEDY, calls, get_loggers, log_first
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from ..metrics.names import MetricLike
+    from ..training.display import Show
 
 _HIGHER = ("auc", "aucpr", "pre", "map", "ndcg", "interval-regression-accuracy")
 _LOWER = (
@@ -107,7 +108,19 @@ class Curves(CurvesBase, TrainingCallback):
     (['dataset', 'metric', 'round', 'value'], 40)
     """
 
-    _directions = DIRECTIONS
+    def __init__(
+        self,
+        metrics: MetricLike | Iterable[MetricLike] | None = None,
+        *,
+        dataset: str | None = None,
+        name: str | None = None,
+        higher_is_better: bool | None = None,
+        show: Show | bool = True,
+    ) -> None:
+        super().__init__(metrics, dataset=dataset, name=name, show=show)
+        self.higher_is_better = (
+            None if higher_is_better is None else validate_flag("higher_is_better", higher_is_better)
+        )
 
     def before_training(self, model: Any) -> Any:
         """Start recording."""
@@ -166,6 +179,13 @@ class Curves(CurvesBase, TrainingCallback):
                     value = values[-1][0] if isinstance(values[-1], tuple) else values[-1]
                     higher = self._find_direction(metric) if curve is None else curve.higher_is_better
                     yield dataset, metric, float(value), higher
+
+    def _find_direction(self, metric: str) -> bool | None:
+        """Return whether a higher value is better, or None if it is unknown."""
+        own_metric = find_metric(metric)
+        if own_metric is not None:
+            return own_metric.higher_is_better
+        return DIRECTIONS.get(metric.partition("@")[0], self.higher_is_better)
 
     def _find_selected_round(self) -> int | None:
         best_iteration, _ = self._best
