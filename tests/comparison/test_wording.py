@@ -11,6 +11,7 @@ import pytest
 
 import gainwise as gw
 from gainwise._common.text import as_text
+from gainwise.evaluation.explain import distinct_numbers
 
 X, Y = "ndcg_linear@10", "ndcg_exp@10"
 
@@ -104,6 +105,16 @@ def test_a_percentage_before_the_confidence_is_a_small_share(size, percentages):
     headline = verdict.text.partition(" behind (95 %)")[0]
     assert "may be up to" in headline
     assert headline.count("%") + 1 == percentages
+
+
+def test_distinct_numbers_decrease():
+    judgments = gw.Judgments([5, 0, 0, 0, 0, 3, 3, 3, 3, 3], group=[10])
+    by_heading: dict[str, list[float]] = {}
+    for number in distinct_numbers(judgments, range(10, 0, -1)):
+        by_heading.setdefault(number.heading, []).append(number.value)
+    assert max(map(len, by_heading.values())) > 2
+    for values in by_heading.values():
+        assert values == sorted(values, reverse=True)
 
 
 def test_equal_models_without_a_range_need_no_number_of_queries():

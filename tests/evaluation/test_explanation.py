@@ -1,5 +1,6 @@
 """One ranking under the conventions of all libraries."""
 
+from itertools import pairwise
 from math import log2
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from sklearn.metrics import ndcg_score
 
 import gainwise as gw
-from gainwise.evaluation.explain import decompose
+from gainwise.evaluation.explain import build_judgments, decompose, distinct_numbers
 
 LABELS = [0, 3, 1, 0, 2, 0]
 SCORES = [2.0, 1.0, 1.0, 1.0, 0.5, 0.1]
@@ -48,6 +49,8 @@ class TestExplain:
     def test_labels_without_an_exponential_gain(self, label):
         table = gw.explain([1, label], [2, 1], negative_labels="allow")
         assert not [column for column in table if column.startswith("ndcg_exp")]
+        numbers = distinct_numbers(build_judgments([1, label], negative_labels="allow"), [2, 1], 10)
+        assert not [name for number in numbers for name in number.names if name.startswith("ndcg_exp")]
 
 
 class TestParts:
@@ -90,3 +93,36 @@ class TestParts:
         assert catboost["effect of empty"] == pytest.approx(one - worst)
         assert catboost["effect of weights"] == 0
         assert np.isnan(skipped["effect of ties"])
+
+
+class TestDistinctNumbers:
+    def numbers(self, labels=LABELS, scores=SCORES, k=10):
+        return distinct_numbers(build_judgments(labels), scores, k)
+
+    def test_each_name_gives_its_number(self):
+        for number in self.numbers(k=3):
+            for name in number.names:
+                (value,) = gw.evaluate(name, gw.Judgments(LABELS, group=[6]), SCORES).mean.values()
+                assert value == pytest.approx(number.value, abs=1e-9)
+
+    def test_numbers_of_a_heading_are_distinct_and_list_their_libraries(self):
+        numbers = self.numbers(k=2)
+        for heading in {number.heading for number in numbers}:
+            values = sorted(number.value for number in numbers if number.heading == heading)
+            assert all(after - before > 1e-9 for before, after in pairwise(values))
+        ndcg = {number.value: number.printed_by for number in numbers if number.heading == "NDCG@2"}
+        table = gw.explain(LABELS, SCORES, k=2)
+        for library, name in (("lightgbm", "LightGBM"), ("catboost", "CatBoost"), ("sklearn", "scikit-learn")):
+            (value,) = [value for value, programs in ndcg.items() if name in programs]
+            assert value == pytest.approx(table.loc[library, "NDCG@2"], abs=1e-9)
+
+    def test_binary_labels_have_one_number_for_both_gains(self):
+        names = ("ndcg_exp@10", "ndcg_linear@10", "ndcg(gain=binary)@10")
+        (both,) = [number for number in self.numbers([0, 1, 1], [3, 2, 1]) if number.names == names]
+        assert len(both.printed_by) == 10
+        assert not any(" " in program for program in both.printed_by)
+
+    @pytest.mark.parametrize(("labels", "prints"), [([0, 1, 1], True), ([0, 1, 2], False)])
+    def test_a_library_that_rejects_the_labels_has_no_number(self, labels, prints):
+        map_numbers = [number for number in self.numbers(labels, [3, 2, 1]) if number.heading == "MAP@10"]
+        assert any("XGBoost" in number.printed_by for number in map_numbers) == prints

@@ -87,11 +87,11 @@ def explain(
     k: Annotated[int, Option("--cutoff", "-k", help="Cutoff.")] = 10,
     as_json: AsJson = False,
 ) -> None:
-    """Evaluate one ranking under the conventions of all libraries."""
+    """Show every value that libraries print for one ranking, and which libraries print it."""
     from ..data.tables import get_column, read_table
-    from ..evaluation.explain import build_judgments
+    from ..evaluation.explain import build_judgments, distinct_numbers
     from ..evaluation.explain import explain as evaluate_conventions
-    from ..report.text import frame_table
+    from ..report.text import explanation
 
     if (file is None) == (labels is None):
         raise ValueError("Pass either a file or --labels.")
@@ -101,16 +101,17 @@ def explain(
         values: Any = parse_numbers("--labels", str(labels))
         scores: Any = range(len(values), 0, -1)
     else:
-        rows = read_table(file, [query])
-        qid = None if query is None else get_column(rows, query, file).to_numpy()
-        values = get_column(rows, label, file).to_numpy()
-        scores = get_column(rows, score, file).to_numpy()
+        table = read_table(file, [query])
+        qid = None if query is None else get_column(table, query, file).to_numpy()
+        values = get_column(table, label, file).to_numpy()
+        scores = get_column(table, score, file).to_numpy()
     judgments = build_judgments(values, qid=qid)
-    table = evaluate_conventions(judgments, scores, k)
+    numbers, conventions = distinct_numbers(judgments, scores, k), evaluate_conventions(values, scores, k, qid=qid)
     if as_json:
-        print_json(plain({"k": k, "queries": judgments.queries, "conventions": table.to_dict("index")}))
+        content = {"k": k, "queries": judgments.queries, "numbers": numbers}
+        print_json(plain({**content, "conventions": conventions.to_dict("index")}))
     else:
-        Terminal().print(frame_table(f"Mean over {pluralize(judgments.queries, 'query')}", table))
+        Terminal().print(explanation(numbers, conventions, judgments.queries))
 
 
 @command(
@@ -148,7 +149,7 @@ def identify(
 def metrics(as_json: AsJson = False) -> None:
     """List the metrics: name, formula, and the names that other programs use.
 
-    Names have the form NAME(OPTION=VALUE,…)@CUTOFF. gainwise explain evaluates one ranking by all libraries.
+    Names have the form NAME(OPTION=VALUE,…)@CUTOFF. gainwise explain shows one ranking in all definitions.
     """
     from rich.table import Table
     from rich.text import Text

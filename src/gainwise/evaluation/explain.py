@@ -1,9 +1,9 @@
-"""One ranking under the conventions of all libraries, and the parts of the difference between two definitions."""
+"""One ranking under the conventions of all libraries, and the numbers that they print for it."""
 
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,19 +13,38 @@ from .._common.lazy import pandas as pd
 from .._common.text import join_names
 from .._common.validation import validate_integer
 from ..judgments import Judgments, NegativeLabels
+from ..metrics.binary import BinaryMetric
 from ..metrics.conventions import CONVENTIONS, DEFECT
 from ..metrics.dcg import NDCG, has_exponential_gain
 from ..metrics.names import parse_metric, parse_metrics
 from .evaluator import Evaluator
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
     from .._common.typing import Ids, Numbers, Predicted, Weights
     from ..metrics.base import Metric
     from ..metrics.names import MetricLike
 
 _METRICS = ("ndcg_linear", "ndcg_exp", "ndcg_jk", "map", "mrr", "precision", "recall")
+
+_HEADINGS = {
+    "NDCG@{k}": (
+        "ndcg_exp@{k}",
+        "ndcg_linear@{k}",
+        "ndcg_jk@{k}",
+        "ndcg(gain=binary)@{k}",
+        "ndcg(gain=binary,discount=jk)@{k}",
+    ),
+    "MAP@{k}": ("map@{k}",),
+    "MRR@{k}": ("mrr@{k}", "mrr"),
+    "Precision@{k}": ("precision@{k}",),
+    "Recall@{k}": ("recall@{k}",),
+}
+"""The metrics that libraries print under each heading."""
+
+_ARTICLES = {"ndcg_jk@{k}": "Järvelin & Kekäläinen 2002"}
+"""The sources of metrics that no library prints."""
 
 ORDER = (
     "k",
@@ -46,6 +65,9 @@ ORDER = (
 
 _SHARED = {"k", "ties", "scores", "empty", "weights", "min_label"}
 """Options with the same meaning in all metrics."""
+
+_TOLERANCE = 1e-9
+"""Numbers that differ by less are considered equal."""
 
 
 def explain(
@@ -193,6 +215,86 @@ def build_judgments(labels: Numbers, group: Numbers | None = None, qid: Ids | No
     return Judgments(labels, group=group, qid=qid, **options)
 
 
+@dataclass(frozen=True)
+class Number:
+    """A number that libraries print for a ranking."""
+
+    heading: str
+    """Its heading, such as ``"NDCG@10"``."""
+    value: float
+    names: tuple[str, ...]
+    """The shortest names of the metrics with this value."""
+    printed_by: tuple[str, ...]
+    """The libraries that print it by default, then the others with their options, or the source of the metric."""
+
+
+def distinct_numbers(judgments: Judgments, scores: Predicted, k: int = 10) -> list[Number]:
+    """Return the distinct numbers that libraries print for one ranking, by heading and in descending order.
+
+    Examples
+    --------
+    >>> from gainwise import Judgments
+    >>> judgments = Judgments([5, 0, 0, 0, 0, 3, 3, 3, 3, 3], group=[10])
+    >>> for number in distinct_numbers(judgments, range(10, 0, -1))[:2]:
+    ...     print(number.heading, round(number.value, 4), *number.names, number.printed_by[:4])
+    NDCG@10 0.8946 ndcg_exp@10 ('LightGBM', 'XGBoost', 'Ignite', 'KerasRS')
+    NDCG@10 0.8213 ndcg_linear@10 ('CatBoost', 'scikit-learn', 'trec_eval', 'torchmetrics')
+    """
+    k = validate_integer("k", k)
+    results = []
+    for heading, templates in _HEADINGS.items():
+        groups: dict[float, tuple[dict[str, str], list[str], list[str]]] = {}
+        for library, name, program, is_default in _iter_programs(templates, k):
+            (metric,) = parse_metrics(name, convention=library)
+            if _is_undefined(metric, library, judgments):
+                continue
+            value = _mean(metric, judgments, scores)
+            key = next((equal for equal in groups if abs(equal - value) <= _TOLERANCE), value)
+            names, defaults, others = groups.setdefault(key, ({}, [], []))
+            if library is not None or not names:
+                (defaults if is_default else others).append(program)
+                if name not in names:
+                    names[name] = _shorten(metric, name, value, judgments, scores)
+        for value, (names, defaults, others) in sorted(groups.items(), reverse=True):
+            printed_by = (*defaults, *(program for program in others if program.split()[0] not in defaults))
+            results.append(Number(heading.format(k=k), value, tuple(names.values()), printed_by))
+    return results
+
+
+def _is_undefined(metric: Metric, library: str | None, judgments: Judgments) -> bool:
+    """Return whether a library rejects these labels for a metric."""
+    levels = judgments.levels
+    if library is not None and CONVENTIONS[library].binary_only and isinstance(metric, BinaryMetric):
+        return not set(levels.tolist()) <= {0, 1}
+    return str(metric).startswith("ndcg_exp") and not has_exponential_gain(levels)
+
+
+def _iter_programs(templates: Sequence[str], k: int) -> Iterator[tuple[str | None, str, str, bool]]:
+    """Yield library, metric name, program with its option, and whether it prints the metric by default.
+
+    Metrics of gainwise and of articles are last, so that they are listed only if no library prints the number.
+    """
+    for library, convention in CONVENTIONS.items():
+        printed = {template: option for template, option in convention.prints.items() if template in templates}
+        for position, (template, option) in enumerate(printed.items()):
+            program = convention.title if position == 0 else f"{convention.title} {option.format(k=k)}"
+            yield library, template.format(k=k), program, position == 0
+    for template in templates:
+        if "{k}" in template:
+            yield None, template.format(k=k), _ARTICLES.get(template, "gainwise"), True
+
+
 def _mean(metric: Metric, judgments: Judgments, scores: Predicted) -> float:
     (value,) = Evaluator(metric, judgments)(scores).mean.values()
     return value
+
+
+def _shorten(metric: Metric, name: str, value: float, judgments: Judgments, scores: Predicted) -> str:
+    """Return the name of a metric without the options that do not change its value."""
+    (plain,) = parse_metrics(name)
+    for option in metric.option_names():
+        with suppress(ValueError):  # map(denominator=hits) is not averaged over ties.
+            shorter = metric.change(**{option: getattr(plain, option)})
+            if shorter != metric and abs(_mean(shorter, judgments, scores) - value) <= _TOLERANCE:
+                metric = shorter
+    return str(metric)

@@ -15,6 +15,7 @@ from .._common.lazy import pandas as pd
 from .._common.names import split_names
 from .._common.text import format_confidence, pieces, pluralize, printable
 from ..comparison.flags import format_range
+from ..metrics.conventions import CONVENTIONS
 from .chart import SIGNS, STAR
 from .tables import Table as TableData
 from .tables import build_decisions, build_leaderboard, build_sensitivity, describe_scope, list_notes
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from ..comparison.gain_path import GainPath
     from ..comparison.sensitivity import Sensitivity
+    from ..evaluation.explain import Number
     from .chart import Chart, Mark, Row
     from .content import Content
 
@@ -76,6 +78,47 @@ def gains_tables(gains: GainPath) -> list[Group]:
         caption = f"Bases that reverse the order of two models, {format_confidence(gains.alpha)} intervals"
         tables.append(frame_table(caption + (f" ({pluralize(rest, 'more pair')})" if rest else ""), swaps.round(2)))
     return tables
+
+
+def explanation(numbers: Sequence[Number], conventions: pd.DataFrame, queries: int) -> Group:
+    """Return the numbers that libraries print for a ranking, or their means over `queries`, in 80 columns.
+
+    `numbers` are made by `distinct_numbers`, `conventions` by `gainwise.explain`.
+    """
+    by_heading: dict[str, list[Number]] = {}
+    for number in numbers:
+        by_heading.setdefault(number.heading, []).append(number)
+    first = numbers[0].heading
+    title = f"{pluralize(len(by_heading[first]), 'number')} called {first}"
+    title = f"One ranking, {title}" if queries == 1 else f"{title}, means over {pluralize(queries, 'query')}"
+    width = min(40, max(len(name) for number in numbers for name in number.names))
+    parts = list[RenderableType]()
+    for heading, group in by_heading.items():
+        rows = [
+            (Text(f"{number.value:.4f}", "bold"), "\n".join(number.names), ", ".join(number.printed_by))
+            for number in group
+        ]
+        parts += [Text(title if heading == first else heading, "bold"), *([Text()] if heading == first else [])]
+        parts += [_create_grid(rows, 6, width), Text()]
+    columns = {"calls NDCG": "NDCG", "ties": "ties", "empty": "no relevant document", "scores": "scores as"}
+    titles = {library: CONVENTIONS[str(library)].title for library in conventions.index if library in CONVENTIONS}
+    shown = conventions[list(columns)].rename(index=titles, columns=columns).rename_axis("")
+    shown["NDCG"] = (
+        shown["NDCG"].str.replace(r"ndcg\(gain=(\w+)(?:,discount=)?(\w*)\)", r"\1 gain \2", regex=True).str.rstrip()
+    )
+    notes = ((titles[library], note) for library, note in conventions["note"].items() if note and library in titles)
+    return Group(*parts, frame_table("Conventions of the libraries", shown), _create_grid(notes, 12))
+
+
+def _create_grid(rows: Iterable[Sequence[str | Text]], *widths: int) -> Table:
+    """Return rows of 80 columns without lines. The last column takes the rest of the width."""
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0), width=80)
+    for width in widths:
+        table.add_column(width=width, overflow="fold")
+    table.add_column(overflow="fold", ratio=1)
+    for row in rows:
+        table.add_row(*row)
+    return table
 
 
 def _report_table(data: TableData, *, notes: bool = True) -> Group:
