@@ -147,7 +147,7 @@ class TestCells:
 class TestSums:
     @pytest.mark.parametrize("ties", ["average", "order", "worst", "best"])
     @pytest.mark.parametrize("seed", range(3))
-    def test_rows_columns_and_classes_give_the_difference_of_the_metrics_own_means(self, grouped, seed, ties):
+    def test_rows_and_columns_give_the_difference_of_the_metrics_own_means(self, grouped, seed, ties):
         judgments, scores, _ = two_models(grouped, seed, queries=150, longest=40, not_retrieved=seed == 2)
         metrics = [with_ties(metric, ties) for metric in METRICS]
         metrics += ["ndcg_exp(empty=1)@5", "ndcg_linear(scores=float32)@7", "ndcg_jk(base=3)", "dcg_exp(base=10)"]
@@ -161,7 +161,6 @@ class TestSums:
             assert why.difference[metric] == pytest.approx(difference, **close)
             assert table.sum(axis=1).sum() == pytest.approx(difference, **close)
             assert table.sum(axis=0).sum() == pytest.approx(difference, **close)
-            assert why.by_query_class[metric].sum() == pytest.approx(difference, **close)
 
     def test_a_metric_that_was_not_compared_and_skips_queries_has_its_own_mean(self, grouped):
         judgments, scores, _ = two_models(grouped, 4)
@@ -182,45 +181,6 @@ class TestSums:
         means = comparison.leaderboard["ndcg_cell"]
         difference = comparison.attribution("A", "B", ["ndcg_cell"]).difference["ndcg_cell"]
         assert difference == pytest.approx(means["A"] - means["B"], abs=ROUNDING)
-
-
-def test_query_classes_go_by_the_number_of_documents_of_the_top_grade():
-    sizes = [20] * 7
-    top = [0, 1, 2, 5, 6, 10, 11]
-    labels = np.concatenate([[4] * t + [1] + [0] * (19 - t) for t in top])
-    forward, backward = np.tile(np.arange(20, 0, -1), 7), np.tile(np.arange(20), 7)
-    judgments = gw.Judgments(labels, group=sizes, weight=[1, 2, 3, 4, 5, 6, 7])
-    why = attribution(judgments, {"A": forward, "B": backward}, ["ndcg_linear", "ndcg_exp@5"])
-    assert why.top_grade == 4
-    assert why.by_query_class["queries"].to_dict() == {"0": 1, "1": 1, "2": 1, "3-5": 1, "6-10": 2, "11+": 1}
-    values = [gw.evaluate("ndcg_exp@5", judgments, s).per_query[:, 0] for s in (forward, backward)]
-    added = (values[0] - values[1]) * np.arange(1, 8) / 28
-    expected = [added[0], added[1], added[2], added[3], added[4] + added[5], added[6]]
-    np.testing.assert_allclose(why.by_query_class["ndcg_exp@5"], expected, atol=ROUNDING)
-    assert why.to_dict()["by_query_class"] == why.by_query_class.reset_index().to_dict("records")
-
-
-class TestParts:
-    @pytest.mark.parametrize(
-        ("first", "jk"), [("ndcg_linear@10", "ndcg_jk@10"), ("ndcg_jk(base=3)@10", "ndcg_jk(base=3)@10")]
-    )
-    def test_of_discount_and_gain_sum_to_the_total(self, grouped, first, jk):
-        judgments, scores, _ = two_models(grouped, 6)
-        why = attribution(judgments, scores, [first, "ndcg_exp@10"])
-        names = [jk, "ndcg_linear@10", "ndcg_exp@10"]
-        own, other = (gw.evaluate(names, judgments, scores[model]).mean for model in "AB")
-        jarvelin, between, burges = (own[name] - other[name] for name in names)
-        assert why.parts.loc["discount", "change"] == pytest.approx(between - jarvelin, abs=ROUNDING)
-        assert why.parts.loc["gain", "change"] == pytest.approx(burges - between, abs=ROUNDING)
-        change = why.parts["change"]
-        assert change["discount"] + change["gain"] == pytest.approx(change["total"], abs=ROUNDING)
-        assert why.parts[["from", "to"]].to_numpy().tolist() == [names[:2], names[1:], names[::2]]
-
-    def test_take_cutoff_and_options_of_the_first_primary_metric_that_is_a_sum(self, grouped):
-        judgments, scores, _ = two_models(grouped, 6)
-        metrics = ["ndcg_exp@7", "map", "dcg_linear(ties=worst)@5"]
-        comparison = gw.compare(scores, judgments, metrics, primary=["map", "dcg_linear(ties=worst)@5"])
-        assert comparison.attribution("A", "B").parts.loc["gain", "to"] == "ndcg_exp(ties=worst)@5"
 
 
 class TestWorkedExample:
@@ -257,22 +217,20 @@ class TestLabels:
         for label, cells in why.grades_by_ranks.loc["ndcg_exp@3"].iterrows():
             assert cells.tolist() == pytest.approx([expected[label, 0], expected[label, 1]], abs=1e-15)
 
-    def test_below_0_are_a_grade_and_have_no_exponential_part(self, grouped):
+    def test_below_0_are_a_grade(self, grouped):
         judgments, scores, _ = two_models(grouped, 2, weighted=False)
         judgments = gw.Judgments(judgments.labels - 1, group=judgments.sizes, negative_labels="allow")
         why = attribution(judgments, scores, ["ndcg_linear@10", "ndcg_jk@10"])
-        assert why.parts.index.tolist() == ["discount"]
         assert np.isfinite(why.grades_by_ranks.to_numpy()).all()
         assert why.grades_by_ranks.loc[("ndcg_linear@10", -1)].any()
         own, other = (gw.evaluate("ndcg_linear@10", judgments, scores[m]).mean["ndcg_linear@10"] for m in "AB")
         table = why.grades_by_ranks.loc["ndcg_linear@10"]
         assert table.to_numpy().sum() == pytest.approx(own - other, abs=ROUNDING)
 
-    def test_amounts_have_no_exponential_part_either(self):
+    def test_amounts_have_no_exponential_gain(self):
         rng = np.random.default_rng(2)
         judgments = gw.Judgments(rng.integers(0, 5, 60) * 1000.0, group=[6] * 10)
         comparison = gw.compare({"A": rng.random(60), "B": rng.random(60)}, judgments, ["ndcg_linear@3", "map"])
-        assert comparison.attribution("A", "B").parts.index.tolist() == ["discount"]
         assert "exponential gain" not in comparison.sensitivity().table["choice"].tolist()
         assert "ndcg_exp" not in comparison.to_json()
 

@@ -1,9 +1,9 @@
-"""Exact split of the difference of two models by grade, rank and class of query."""
+"""Exact split of the difference of two models by grade and rank."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from html import escape
 from typing import Any, NamedTuple
 
@@ -14,13 +14,10 @@ from .._common.text import TextResult, format_exact, pluralize
 from .._common.typing import Floats, Integers
 from ..evaluation.evaluator import shared_weights
 from ..metrics.base import Metric, max_depth
-from ..metrics.dcg import DCG, NDCG, has_exponential_gain
+from ..metrics.dcg import DCG
 from ..metrics.names import MetricLike, parse_metrics
 from ..ranking.rows import RankedRows, blank_code
 from .ranked_models import Rankings, read_template, select_sums, validate_pair
-
-CLASSES = (0, 1, 2, 3, 6, 11)
-"""Fewest documents of the top grade in each class of queries."""
 
 MAX_GRADES = 20
 """With more distinct labels, they are grouped into ranges."""
@@ -31,10 +28,10 @@ BANDS = (1, 2, 4, 6, 11)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Attribution(TextResult):
-    """Decomposition of the difference of two models by grade, rank and query class.
+    """Decomposition of the difference of two models by grade and rank.
 
-    `Comparison.attribution` creates it. DCG is a sum over documents, so the cells of each table sum exactly to the
-    difference. Positive numbers favor the first model. For a loss, they favor the second.
+    `Comparison.attribution` creates it. DCG is a sum over documents, so the cells sum exactly to the difference.
+    Positive numbers favor the first model. For a loss, they favor the second.
 
     Attributes
     ----------
@@ -51,13 +48,6 @@ class Attribution(TextResult):
     grades_by_ranks : DataFrame
         Contribution of each grade at each band of ranks. Rows are (metric, grade), columns bands of ranks. More than 20
         distinct labels are grouped into 10 ranges with equally many labels.
-    by_query_class : DataFrame
-        Number and contribution of the queries by their number of documents of the top grade.
-    parts : DataFrame
-        Change of the difference due to the `discount` (`ndcg_jk` to `ndcg_linear`) and the `gain` (`ndcg_linear` to
-        `ndcg_exp`), and the `total`. With labels below 0 or above 960, only `discount`.
-    parts_note : str
-        A sentence if the compared metric has another gain or discount than these.
     lower_is_better : tuple of str
         The metrics whose lower values are better.
 
@@ -83,14 +73,10 @@ class Attribution(TextResult):
     3     -0.15 -0.17 -0.12  0.24
     5      0.66  0.00  0.00 -0.19
 
-    `ndcg_jk` is higher for the second. Three quarters of the change are due to the gain:
+    `ndcg_jk` is higher for the second:
 
-    >>> why.parts[["before", "after", "change"]].round(2)
-              before  after  change
-    part
-    discount   -0.15  -0.04    0.11
-    gain       -0.04   0.27    0.31
-    total      -0.15   0.27    0.42
+    >>> round(why.difference["ndcg_jk@10"], 2)
+    -0.15
     """
 
     models: tuple[str, str]
@@ -100,9 +86,6 @@ class Attribution(TextResult):
     top_grade: Any
     difference: dict[str, float]
     grades_by_ranks: pd.DataFrame
-    by_query_class: pd.DataFrame
-    parts: pd.DataFrame
-    parts_note: str = ""
     lower_is_better: tuple[str, ...] = ()
 
     def frame(self) -> pd.DataFrame:
@@ -114,12 +97,9 @@ class Attribution(TextResult):
     def to_dict(self) -> dict[str, Any]:
         """Return all results as plain values for JSON."""
         return self._export(
-            ("models", "queries", "left_out", "difference", "grades_by_ranks", "top_grade", "by_query_class", "parts",
-             "parts_note", "lower_is_better"),
+            ("models", "queries", "left_out", "difference", "grades_by_ranks", "top_grade", "lower_is_better"),
             grades_by_ranks=self.frame(),
-            by_query_class=self.by_query_class.reset_index(),
-            parts=self.parts.reset_index(),
-        )  # fmt: skip
+        )
 
     @property
     def text(self) -> str:
@@ -149,13 +129,12 @@ def compute_attribution(
     *,
     compared: Sequence[Metric],
 ) -> Attribution:
-    """Decompose the difference of two models, first minus second. `Comparison.attribution` describes the arguments.
-
-    The first of the `compared` metrics that is a sum over documents determines cutoff and options of `parts`.
-    """
+    """Decompose the difference of two models, first minus second. `Comparison.attribution` describes the arguments."""
     validate_pair(*models, rankings.scores)
-    sums = select_sums(compared)
-    decomposed = sums if metrics is None else [read_template(metric, "metrics") for metric in parse_metrics(metrics)]
+    if metrics is None:
+        decomposed = select_sums(compared)
+    else:
+        decomposed = [read_template(metric, "metrics") for metric in parse_metrics(metrics)]
     if not decomposed:
         raise ValueError(
             f"None of the compared metrics ({', '.join(map(str, compared))}) is a sum of gains of the labels. "
@@ -167,27 +146,19 @@ def compute_attribution(
     judgments = rankings.judgments
     grades = group_grades(judgments.levels)
     bands = build_bands([metric.k for metric in decomposed], longest=int(judgments.sizes.max()))
-    pivot = (sums or decomposed)[0]
-    steps = _list_steps(pivot, exponential=has_exponential_gain(judgments.levels))
-    by_query, cells = _decompose(rankings, models, [*decomposed, *steps], grades, bands)
+    by_query, cells = _decompose(rankings, models, decomposed, grades, bands)
     names = tuple(map(str, decomposed))
-    weighty = rankings.weights > 0
-    sizes = judgments.relevant(float(grades.lowest[-1]))[weighty]
-
+    queries = int((rankings.weights > 0).sum())
     rows = pd.Index(grades.names, name="grade")
     tables = {name: pd.DataFrame(cells[name], index=rows, columns=list(bands)) for name in names}
-    note = f"These steps are between built-in definitions. {pivot} has a different gain or discount."
     return Attribution(
         models=models,
         metrics=names,
-        queries=len(sizes),
-        left_out=int(counted_by_any.sum()) - len(sizes),
+        queries=queries,
+        left_out=int(counted_by_any.sum()) - queries,
         top_grade=grades.names[-1],
         difference={name: float(by_query[name].sum()) for name in names},
         grades_by_ranks=pd.concat(tables, names=["metric"]),
-        by_query_class=_sum_classes(sizes, {name: by_query[name][weighty] for name in names}),
-        parts=_compute_parts({str(step): float(by_query[str(step)].sum()) for step in steps}),
-        parts_note="" if any((pivot.gain, pivot.discount) == (step.gain, step.discount) for step in steps) else note,
         lower_is_better=tuple(str(metric) for metric in decomposed if not metric.higher_is_better),
     )
 
@@ -204,34 +175,6 @@ def _decompose(
     by_query, cells = (first - second for first, second in zip(*means, strict=True))
     shares = np.stack([part.share for part in parts.values()])
     return dict(zip(parts, shares * by_query, strict=True)), dict(zip(parts, cells, strict=True))
-
-
-def _list_steps(pivot: DCG, *, exponential: bool) -> list[DCG]:
-    """Return metrics whose discount and gain change one at a time, with the cutoff and options of `pivot`."""
-    options: dict[str, Any] = {name: getattr(pivot, name) for name in ("k", "ties", "empty", "scores", "weights")}
-    linear = NDCG(gain="linear", **options)
-    base = pivot.base if pivot.discount == "jk" else 2.0
-    steps: list[DCG] = [replace(linear, discount="jk", base=base), linear]
-    return [*steps, replace(linear, gain="exponential")] if exponential else steps
-
-
-def _sum_classes(counts: np.ndarray[Any, Any], by_query: dict[str, Floats]) -> pd.DataFrame:
-    place = np.searchsorted(CLASSES, counts, side="right") - 1
-    columns = {"queries": np.bincount(place, minlength=len(CLASSES))}
-    columns |= {metric: np.bincount(place, added, len(CLASSES)) for metric, added in by_query.items()}
-    table = pd.DataFrame(columns, index=pd.Index(name_bands(CLASSES, None), name="documents of top grade"))
-    return table[table["queries"] > 0]
-
-
-def _compute_parts(difference: dict[str, float]) -> pd.DataFrame:
-    steps = list(difference)
-    ends = {"discount": steps[:2]}
-    if len(steps) > 2:
-        ends |= {"gain": steps[1:], "total": steps[::2]}
-    table = pd.DataFrame(ends.values(), index=pd.Index(ends, name="part"), columns=["from", "to"])
-    table["before"], table["after"] = (table[end].map(difference) for end in ("from", "to"))
-    table["change"] = table["after"] - table["before"]
-    return table
 
 
 class Grades(NamedTuple):
@@ -277,20 +220,11 @@ def build_bands(cutoffs: Sequence[int | None], longest: int) -> dict[str, int]:
     """
     deepest = None if None in cutoffs else max(k for k in cutoffs if k is not None)
     firsts = [first for first in BANDS if first <= (longest if deepest is None else min(longest, deepest))]
-    return dict(zip(name_bands(firsts, deepest), firsts, strict=True))
-
-
-def name_bands(firsts: Sequence[int], deepest: int | None) -> list[str]:
-    """Return names of bands of whole numbers with these first numbers. Without `deepest`, the last has no end.
-
-    >>> name_bands([0, 1, 2], 9), name_bands([1, 4], None)
-    (['0', '1', '2-9'], ['1-3', '4+'])
-    """
     lasts = [*(first - 1 for first in firsts[1:]), deepest]
-    return [
-        f"{first}+" if last is None else f"{first}" if first == last else f"{first}-{last}"
+    return {
+        f"{first}+" if last is None else f"{first}" if first == last else f"{first}-{last}": first
         for first, last in zip(firsts, lasts, strict=True)
-    ]
+    }
 
 
 class Decomposition:

@@ -663,7 +663,7 @@ class Comparison:
     def attribution(
         self, first: str, second: str, metrics: MetricLike | Iterable[MetricLike] | None = None
     ) -> Attribution:
-        """Decompose the difference of two models, first minus second, by grade, rank and query class.
+        """Decompose the difference of two models, first minus second, by grade and rank.
 
         It uses the queries with a value under all the decomposed metrics. For configurations, all numbers are means
         over repeats.
