@@ -161,7 +161,6 @@ class TestTogether:
             assert why.difference[metric] == pytest.approx((one - other).mean(), abs=1e-12)
             assert why.grades_by_ranks.loc[metric].to_numpy().sum() == pytest.approx(why.difference[metric], abs=1e-12)
         assert (why.queries, why.left_out) == (own.sum(), (~own).sum())
-        assert why.parts.loc["gain", "before"] == pytest.approx(why.difference[FULL], abs=1e-12)
 
 
 class TestReversedOrder:
