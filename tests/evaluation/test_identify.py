@@ -332,6 +332,40 @@ def test_an_unknown_name_is_not_used(text, names):
 
 
 @pytest.mark.parametrize(
+    ("text", "left_out"),
+    [
+        ("valid_0's auc: 0.7312\tvalid_0's ndcg@10: {}", "'auc' (0.7312)"),
+        ("valid_0's ndcg@10: {}\tvalid_0's auc: 0.7312", "'auc' (0.7312)"),
+        ("loss=0.7312 auc=0.9 LightGBM ndcg@10={}", "'loss' (0.7312) and 'auc' (0.9)"),
+        ({"auc": 0.7312, "LightGBM ndcg@10": "{}"}, "'auc' (0.7312)"),
+        ("LightGBM ndcg@10: {}, gauc@10: 0.7, gauc@5: 0.6", "'gauc' (0.7) and 'gauc' (0.6)"),
+    ],
+)
+def test_numbers_with_unknown_names_do_not_decide(text, left_out):
+    judgments, scores = make_data("ties", 1)
+    value = f"{evaluate('ndcg_exp(ties=order,empty=1)@10', judgments, scores):.6f}"
+    if isinstance(text, str):
+        text = text.format(value)
+    else:
+        text = {name: value if printed == "{}" else printed for name, printed in text.items()}
+    result = gw.identify(text, judgments, scores)
+    assert finds(result, "lightgbm", "ndcg@10")
+    assert result.text.startswith(f"The search left out {left_out}, because no known metric has such a name.\n")
+    assert f"ndcg@10 {value} is consistent with LightGBM's" in result.text
+
+
+def test_all_numbers_are_searched_if_no_name_is_known():
+    judgments, scores = make_data("ties", 1)
+    values = {k: round(evaluate(f"ndcg_linear@{k}", judgments, scores), 6) for k in (3, 7)}
+    result = gw.identify({"first": values[3], "second": values[3]}, judgments, scores)
+    assert "The search ignored 'first' and 'second'" in result.text
+    assert "left out" not in result.text
+    assert len(result.matches)
+    with pytest.raises(ValueError, match="one value per metric"):
+        gw.identify({"first": values[3], "second": values[7]}, judgments, scores)
+
+
+@pytest.mark.parametrize(
     ("text", "name", "k"),
     [
         ("mean_average_precision@7: 0.5", "map", 7),

@@ -113,8 +113,9 @@ def identify(
     ----------
     number : float, str or mapping of str to float
         A number, a line of a log such as ``"valid_0's ndcg@20: 0.6357"``, or values by name. A metric, a cutoff and a
-        library in the text restrict the search, and `text` names an unknown metric, which does not. Several numbers
-        must all match. Half of the last digit is the tolerance, so pass all digits.
+        library in the text restrict the search. Several numbers must all match. If at least one number has the name
+        of a known metric, the search leaves out numbers with other names, and `text` lists them. If no number has,
+        it ignores the names. Half of the last digit is the tolerance, so pass all digits.
     judgments : Judgments
         Relevance labels.
     scores : array-like of float, path or model
@@ -135,8 +136,8 @@ def identify(
     Raises
     ------
     ValueError
-        If a finite number is missing, two numbers of the same metric differ, a score is NaN, or the number of scores
-        is wrong.
+        If a finite number is missing, two searched numbers of the same metric differ, a score is NaN, or the number
+        of scores is wrong.
     TypeError
         If `judgments` is not a Judgments object.
 
@@ -160,10 +161,12 @@ def identify(
     >>> result.matches.loc[0, "metric"]
     'ndcg_exp(ties=order,empty=1,weights=float32_mean)@2'
     """
-    numbers = parse_printed(number)
+    printed = parse_printed(number)
+    numbers = select_searched(printed)
+    left_out = [entry for entry in printed if entry not in numbers]
     validate_judgments("identify(number, judgments, scores)", judgments, number=number, scores=scores)
     samples, others = _read_samples(judgments, scores, features, data or {})
-    search = _Search(numbers, None if metric is None else parse_metric(metric), samples)
+    search = _Search(numbers, left_out, None if metric is None else parse_metric(metric), samples)
     return _summarize(search, search.find(lambda: [*others, *iter_mistakes(judgments, samples[0].scores)]))
 
 
@@ -199,10 +202,12 @@ def _read_samples(
 class _Search:
     """The search for definitions that match all numbers, and the values that it computed.
 
-    `own` is your metric. `simple` are the metrics of libraries and of gainwise, for the first number.
+    `left_out` are the numbers of the text that the search does not use. `own` is your metric. `simple` are the metrics
+    of libraries and of gainwise, for the first number.
     """
 
     numbers: list[PrintedNumber]
+    left_out: list[PrintedNumber]
     own: Metric | None
     samples: list[Sample]
     simple: list[Definition] = field(default_factory=list)
@@ -369,6 +374,9 @@ def _write(
     unknown = dict.fromkeys(repr(number.unknown_name) for number in search.numbers if number.unknown_name)
     if unknown:
         yield f"The search ignored {join_names(list(unknown))}, because no known metric has such a name."
+    if search.left_out:
+        names = [f"{number.unknown_name!r} ({number.text})" for number in search.left_out]
+        yield f"The search left out {join_names(names, len(names))}, because no known metric has such a name."
     if not lines:
         yield f"None of the searched definitions gives {search.title} on these data."
         low, high = min(search.values[0], default=np.nan), max(search.values[0], default=np.nan)
@@ -553,9 +561,7 @@ def _find_unknown_name(label: str) -> str:
 
 
 def parse_printed(number: Any) -> list[PrintedNumber]:
-    """Return the numbers in a text, a mapping of names to numbers, or a number.
-
-    Raise if there is none, one is not finite, or two numbers of the same metric differ.
+    """Return the numbers in a text, a mapping of names to numbers, or a number. Raise if there is no finite one.
 
     >>> [(n.value, n.name, n.k, n.library) for n in parse_printed("valid_0's ndcg@5: 0.59  valid_0's ndcg@10: 0.61")]
     [(0.59, 'ndcg', 5, 'lightgbm'), (0.61, 'ndcg', 10, 'lightgbm')]
@@ -579,14 +585,29 @@ def parse_printed(number: Any) -> list[PrintedNumber]:
         raise ValueError(
             f"number must contain a finite number, got {str(number)!r:.80}. Pass for example 'ndcg@10: 0.63'."
         )
-    for position, entry in enumerate(parsed):
-        for earlier in parsed[:position]:
+    return list(dict.fromkeys(parsed))
+
+
+def select_searched(numbers: Sequence[PrintedNumber]) -> list[PrintedNumber]:
+    """Return the numbers without the unknown names if one has a known name, and all numbers otherwise.
+
+    Raise if two numbers of the same metric differ.
+
+    >>> [n.text for n in select_searched(parse_printed("auc: 0.71  ndcg@10: 0.61  loss=0.52"))]
+    ['0.61']
+    >>> [n.text for n in select_searched(parse_printed({"auc": 0.71, "gauc": 0.71}))]
+    ['0.71', '0.71']
+    """
+    has_known_name = any(number.name for number in numbers)
+    searched = [number for number in numbers if not (has_known_name and number.unknown_name)]
+    for position, entry in enumerate(searched):
+        for earlier in searched[:position]:
             if (entry.name, entry.k) == (earlier.name, earlier.k) and entry.value != earlier.value:
                 raise ValueError(
                     f"number must have one value per metric, got {earlier.title} and {entry.title}. Pass the part of "
                     "the text that describes these data."
                 )
-    return list(dict.fromkeys(parsed))
+    return searched
 
 
 def _to_text(number: Any) -> str:
