@@ -420,3 +420,41 @@ def test_the_deviation_that_xgboost_prints(capsys):
 def test_a_deviation_is_not_a_second_number(deviation):
     (number,) = parse_printed(f"ndcg@10: 0.8113 {deviation}")
     assert (number.value, number.k) == (0.8113, 10)
+
+
+@pytest.mark.parametrize(
+    "interval",
+    [
+        "[0.80, 0.82]",
+        "[0.80; 0.82]",
+        "[0.80–0.82]",
+        "[0.80 to 0.82]",
+        "[95 % CI: 0.80, 0.82]",
+        ", 95% CI [0.80, 0.82]",
+        ", 95% CI: (0.80, 0.82)",
+        "95% confidence interval [8.0e-1, 8.2e-1]",
+        "± 0.01 [0.80, 0.82]",
+        "[0.80, 0.82, 0.81]",
+        "(0.80, 0.82)",
+    ],
+)
+def test_an_interval_is_not_a_second_number(interval):
+    (number,) = parse_printed(f"ndcg@10 0.8113 {interval}")
+    assert (number.value, number.k) == (0.8113, 10)
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("ndcg@10: 0.8113 [0.80, 0.82], map: 0.5 [0.4, 0.6]", [0.8113, 0.5]),
+        ("ndcg@10: 1 [0.98, 1.00]", [1.0]),
+        ("ndcg@10: 81.13 % [80.0 %, 82.0 %]", [0.8113]),
+        ("ndcg@10: [0.8113]", [0.8113]),
+        ("ndcg@10 [0.8113]", [0.8113]),
+        ("ndcg@10 [0.80, 0.82]", [0.80, 0.82]),
+        ("ndcg@5: 0.59 [map: 0.61]", [0.59, 0.61]),
+        ("10/10 [00:01<00:00, 9.93it/s, ndcg@10=0.8113]", [0.8113]),
+    ],
+)
+def test_other_brackets(text, values):
+    assert [number.value for number in parse_printed(text)] == pytest.approx(values)

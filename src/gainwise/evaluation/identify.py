@@ -420,6 +420,17 @@ _WHOLE = re.compile(r"(?:^|[:=\s])([-+]?\d+)()\s*$")
 _DEVIATION = re.compile(r"(?:\s\+\s|(?<=\d)\+|±|\+/?[-−])\s*[\d.]+")
 """The standard deviation that cross-validation prints after a mean."""
 
+_LEVEL = re.compile(r"(?<![\d.])\d+(?:\.\d+)?\s*%[-\s]*(?=(?:CI|confidence|credible|HDI)\b)", re.IGNORECASE)
+"""The confidence level of an interval."""
+
+_INTERVAL = re.compile(
+    rf"((?<![\w.@])[-+]?(?:{_DIGITS})(?:e[-+]?\d+)?(?:[ \t]*%)?|[:=][ \t]*\d+)"  # the number
+    r"[ \t,;]*(?:(?:CI|(?:confidence|credible) interval|HDI)[ \t]*(?:[:=][ \t]*)?)?"
+    r"\[(?:[-+−–.,;:%\d\s]|(?<=\d)e|to\b|CI\b|(?:confidence|credible) interval\b|HDI\b)*\]",
+    re.IGNORECASE,
+)
+"""A number and an interval in brackets behind it. Other brackets contain words, such as those of a progress bar."""
+
 _CUTOFF = re.compile(
     r"(?:@|_at_|_|(?<!\d)\.|\btop[-_ ]?|\b(?:k|n|at|top_k|topk)\s*[=:]?\s*\[?|=\[?)([1-9]\d{0,8})(?![\d.]*\.\d)"
 )
@@ -573,7 +584,7 @@ def parse_printed(number: Any) -> list[PrintedNumber]:
     if isinstance(number, Mapping):
         parsed = [entry for name, value in number.items() for entry in parse_printed(f"{name}: {_to_text(value)}")]
     else:
-        text = _DEVIATION.sub("", _to_text(number))
+        text = _INTERVAL.sub(r"\1", _LEVEL.sub("", _DEVIATION.sub("", _to_text(number))))
         library, end, parsed = _find_library(text), 0, []
         values = list(_VALUE.finditer(text))
         outside = [match for match in values if not _IN_PARENTHESES.match(text, match.end())]
