@@ -263,6 +263,10 @@ class TestText:
         result = gw.identify("0.5", *self.DATA)
         assert f"0.5 matches {result.lines:,} values" in result.text
         assert result.matches["line"].max() == 9
+        lines = result.text.splitlines()
+        assert lines[0].endswith("Pass more digits.")
+        assert lines[1].startswith("For example, 0.5 may be LightGBM's map@10")
+        assert [line.startswith("or ") for line in lines[2:]] == [True] * 9 + [False] * 2
         assert result.lines > 100 < result.accidental
         assert f"expected by accident: {result.accidental:.0f}, among" in result.text
 

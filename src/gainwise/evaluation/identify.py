@@ -389,9 +389,9 @@ def _write(
     if count > MAX_LINES:
         yield f"{search.title} matches {pluralize(count, 'value')} of different definitions. Pass more digits."
     verb = "may be" if search.accidental > MAX_ACCIDENTAL else f"{be} consistent with"
+    first = f"For example, {search.title} {verb}" if count > MAX_LINES else f"{search.title} {verb}"
     for place, line in enumerate(lines):
-        start = f"{search.title} {verb}" if place == 0 and count <= MAX_LINES else "or"
-        yield f"{start} {_name_line(line)}{_describe(line)}."
+        yield f"{'or' if place else first} {_name_line(line)}{_describe(line)}."
     if search.own is not None:
         changes = [f"{step} ({format_number(step.effect, plus=True)})" for step in steps if step.effect]
         goal = "" if lines or not nearest else f" to {_name_line(nearest[0])}"
