@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -95,6 +96,18 @@ def identifiers(name: str, values: Any) -> np.ndarray[Any, Any]:
         _validate_exact(name, array)
         return array
     return array if _is_faithful(array, values) else objects(values)
+
+
+def format_id(value: Any) -> str:
+    """Return an id as text, in which a whole float is the integer, because pandas makes floats of integers.
+
+    Floats from 2**53 on are left as they are, because several integers may have been rounded to one of them.
+
+    >>> format_id(7), format_id(7.0), format_id(7.5), format_id("7.0"), format_id("07")
+    ('7', '7', '7.5', '7.0', '07')
+    """
+    number = float(value) if isinstance(value, float | np.floating) else math.nan
+    return str(int(number)) if number.is_integer() and abs(number) < EXACT else str(value)
 
 
 def _is_faithful(array: np.ndarray[Any, Any], items: Any) -> bool:

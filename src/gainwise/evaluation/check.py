@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from .._common.arrays import factorize
+from .._common.arrays import factorize, format_id
 from .._common.lazy import pandas as pd
 from .._common.text import TextResult, agree, format_mean, join_names, pluralize
 from .._common.validation import validate_choice, validate_ordered
@@ -497,13 +497,13 @@ def _compare_clusters(parts: list[Part], by_query: Mapping[Any, Any] | None) -> 
         if part.clusters is not None:
             found[part.name] = set(part.clusters.tolist())
         elif by_query is not None and part.ids is not None:
-            texts = {str(name): cluster for name, cluster in by_query.items()}
+            texts = {format_id(name): cluster for name, cluster in by_query.items()}
             found[part.name] = {texts[name] for name in part.ids if name in texts}
     for first, second in itertools.combinations(found, 2):
         common = found[first] & found[second]
         if common:
             size = f"{len(common):,} of {pluralize(len(found[second]), 'cluster')}"
-            examples = join_names(sorted(map(str, common)), most=3)
+            examples = join_names(sorted(map(format_id, common)), most=3)
             text = (
                 f"{size} also {agree(len(common), 'occur')} in {first} ({examples}), so the parts are not independent."
             )

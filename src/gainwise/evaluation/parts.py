@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._common import cached_property
-from .._common.arrays import factorize
+from .._common.arrays import factorize, format_id
 from .._common.lazy import pandas as pd
 from .._common.text import agree, pluralize
 from ..data import RankingData, from_frame
@@ -95,7 +95,8 @@ class Part:
         if self.documents is None or self.ids is None:
             return None
         pairs = zip(np.array(self.ids, dtype=object)[self.queries], self.documents.tolist(), strict=True)
-        codes = pd.util.hash_array(np.array([f"{query}\n{document}" for query, document in pairs], dtype=object))
+        texts = [f"{query}\n{format_id(document)}" for query, document in pairs]
+        codes = pd.util.hash_array(np.array(texts, dtype=object))
         return np.asarray(codes, dtype=np.uint64) + labels
 
     def find_rows(self, queries: Bools) -> Integers:
@@ -311,10 +312,10 @@ def compute_keys(features: Any, columns: Any = None, dtype: type[Any] = np.float
 def drop_numbers(ids: Sequence[Any]) -> list[str] | None:
     """Return ids as text, or None if they only number the queries from 0.
 
-    >>> drop_numbers(["0", "1", "2"]), drop_numbers([7, 8])
-    (None, ['7', '8'])
+    >>> drop_numbers(["0", "1", "2"]), drop_numbers([0.0, 1.0]), drop_numbers([7, 8.0])
+    (None, None, ['7', '8'])
     """
-    texts = list(map(str, ids))
+    texts = list(map(format_id, ids))
     return None if texts == list(map(str, range(len(texts)))) else texts
 
 
