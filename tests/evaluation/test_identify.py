@@ -358,6 +358,41 @@ def test_numbers_with_unknown_names_do_not_decide(text, left_out):
     assert f"ndcg@10 {value} is consistent with LightGBM's" in result.text
 
 
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        (
+            "Epoch 4: 100%|██████████| 20/20 [00:01<00:00, 15.2it/s, v_num=3, loss=0.5123, LightGBM ndcg@10={}]",
+            ["'loss' (0.5123), because no known metric has such a name", "100 %, because it has no name"],
+        ),
+        ("{{'val/loss': 0.5123, 'LightGBM ndcg@10': {}}}", ["'val/loss' (0.5123), because"]),
+        ('{{"auc": 0.7, "LightGBM ndcg@10": {}}}', ["'auc' (0.7), because"]),
+        ("2024-01-01 12:00:00.123 LightGBM ndcg@10: {}", ["00.123, because it has no name"]),
+        ("lightgbm 4.5 ndcg@10: {}", ["4.5, because it has no name"]),
+        ("LightGBM ndcg@10 | {} | 0.6 |", ["0.6, because it has no name"]),
+        ("| loss | 0.5130 |\n| LightGBM ndcg@10 | {} |", ["'loss' (0.5130), because"]),
+    ],
+)
+def test_numbers_without_names_do_not_decide_next_to_one_with_a_name(text, sentences):
+    judgments, scores = make_data("ties", 1)
+    value = f"{evaluate('ndcg_exp(ties=order,empty=1)@10', judgments, scores):.6f}"
+    result = gw.identify(text.format(value), judgments, scores)
+    assert finds(result, "lightgbm", "ndcg@10")
+    lines = result.text.splitlines()
+    for line, sentence in zip(lines, sentences, strict=False):
+        assert line.startswith(f"The search left out {sentence}")
+    assert lines[len(sentences)].startswith(f"ndcg@10 {value} is consistent with LightGBM's")
+
+
+def test_the_same_number_with_two_unknown_names_is_one_number():
+    """CatBoost repeats the value of the test set as the best one."""
+    judgments, scores = make_data("ties", 1)
+    value = f"{evaluate('ndcg_linear@10', judgments, scores):.7f}"
+    result = gw.identify(f"0:\ttest: {value}\tbest: {value} (0)\ttotal: 52ms", judgments, scores)
+    assert result.accidental == gw.identify(value, judgments, scores).accidental > 0
+    assert result.text.startswith("The search ignored 'test' and 'best', because no known metric has such a name.")
+
+
 def test_all_numbers_are_searched_if_no_name_is_known():
     judgments, scores = make_data("ties", 1)
     values = {k: round(evaluate(f"ndcg_linear@{k}", judgments, scores), 6) for k in (3, 7)}

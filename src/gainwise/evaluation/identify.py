@@ -114,8 +114,8 @@ def identify(
     number : float, str or mapping of str to float
         A number, a line of a log such as ``"valid_0's ndcg@20: 0.6357"``, or values by name. A metric, a cutoff and a
         library in the text restrict the search. Several numbers must all match. If at least one number has the name
-        of a known metric, the search leaves out numbers with other names, and `text` lists them. If no number has,
-        it ignores the names. Half of the last digit is the tolerance, so pass all digits.
+        of a known metric, the search leaves out the numbers without one, and `text` lists them. If no number has, it
+        ignores the names. Half of the last digit is the tolerance, so pass all digits.
     judgments : Judgments
         Relevance labels.
     scores : array-like of float, path or model
@@ -163,10 +163,9 @@ def identify(
     """
     printed = parse_printed(number)
     numbers = select_searched(printed)
-    left_out = [entry for entry in printed if entry not in numbers]
     validate_judgments("identify(number, judgments, scores)", judgments, number=number, scores=scores)
     samples, others = _read_samples(judgments, scores, features, data or {})
-    search = _Search(numbers, left_out, None if metric is None else parse_metric(metric), samples)
+    search = _Search(numbers, printed, None if metric is None else parse_metric(metric), samples)
     return _summarize(search, search.find(lambda: [*others, *iter_mistakes(judgments, samples[0].scores)]))
 
 
@@ -202,12 +201,12 @@ def _read_samples(
 class _Search:
     """The search for definitions that match all numbers, and the values that it computed.
 
-    `left_out` are the numbers of the text that the search does not use. `own` is your metric. `simple` are the metrics
-    of libraries and of gainwise, for the first number.
+    `printed` are all numbers of the text. `own` is your metric. `simple` are the metrics of libraries and of gainwise,
+    for the first number.
     """
 
     numbers: list[PrintedNumber]
-    left_out: list[PrintedNumber]
+    printed: list[PrintedNumber]
     own: Metric | None
     samples: list[Sample]
     simple: list[Definition] = field(default_factory=list)
@@ -366,17 +365,28 @@ def _describe(line: list[Match]) -> str:
     return f": {', '.join(shared)}" if shared else ""
 
 
+def _describe_unused(printed: list[PrintedNumber]) -> Iterator[str]:
+    """Yield a sentence about names that the search did not use, or about numbers that it left out."""
+    if not any(number.name for number in printed):
+        unknown = list(dict.fromkeys(repr(number.unknown_name) for number in printed if number.unknown_name))
+        if unknown:
+            yield f"The search ignored {join_names(unknown)}, because no known metric has such a name."
+        return
+    other = [f"{x.unknown_name!r} ({x.text})" for x in printed if not x.name and x.unknown_name]
+    if other:
+        yield f"The search left out {join_names(other, len(other))}, because no known metric has such a name."
+    unnamed = [x.text for x in printed if not x.name and not x.unknown_name]
+    if unnamed:
+        have = "it has" if len(unnamed) == 1 else "they have"
+        yield f"The search left out {join_names(unnamed, len(unnamed))}, because {have} no name."
+
+
 def _write(
     search: _Search, lines: list[list[Match]], count: int, nearest: list[list[Match]], steps: list[Step]
 ) -> Iterator[str]:
     """Yield the lines of the text."""
     target, be = search.numbers[0].value, agree(len(search.numbers), "are")
-    unknown = dict.fromkeys(repr(number.unknown_name) for number in search.numbers if number.unknown_name)
-    if unknown:
-        yield f"The search ignored {join_names(list(unknown))}, because no known metric has such a name."
-    if search.left_out:
-        names = [f"{number.unknown_name!r} ({number.text})" for number in search.left_out]
-        yield f"The search left out {join_names(names, len(names))}, because no known metric has such a name."
+    yield from _describe_unused(search.printed)
     if not lines:
         yield f"None of the searched definitions gives {search.title} on these data."
         low, high = min(search.values[0], default=np.nan), max(search.values[0], default=np.nan)
@@ -564,9 +574,11 @@ def _find_unknown_name(label: str) -> str:
 
     >>> [_find_unknown_name(label) for label in ("auc: ", "eval-auc:", "auc ", "gauc@10=", "LightGBM: ", "it is ")]
     ['auc', 'eval-auc', 'auc', 'gauc', '', '']
+    >>> [_find_unknown_name(label) for label in ("{'val/loss': ", "bpref  all  ", "| loss | ")]
+    ['val/loss', 'bpref', 'loss']
     """
-    match = re.search(r"(?:^|\s)([^\W\d][\w.-]*)(?:@\d+)?\s*[:=]\s*$", label) or re.fullmatch(
-        r"\s*([^\W\d][\w.-]*)(?:@\d+)?\s*", label
+    match = re.search(r"(?:^|[\s'\"])([^\W\d][\w./-]*)(?:@\d+)?['\"]?\s*[:=]\s*$", label) or re.fullmatch(
+        r"[\s,|│]*([^\W\d][\w./-]*)(?:@\d+)?(?:\s+all\b)?[\s|│]*", label
     )
     return "" if match is None or _find_library(match[1]) else match[1]
 
@@ -600,17 +612,17 @@ def parse_printed(number: Any) -> list[PrintedNumber]:
 
 
 def select_searched(numbers: Sequence[PrintedNumber]) -> list[PrintedNumber]:
-    """Return the numbers without the unknown names if one has a known name, and all numbers otherwise.
+    """Return the numbers with known names, or all different numbers if there are none.
 
     Raise if two numbers of the same metric differ.
 
-    >>> [n.text for n in select_searched(parse_printed("auc: 0.71  ndcg@10: 0.61  loss=0.52"))]
+    >>> [n.text for n in select_searched(parse_printed("100% auc: 0.71  ndcg@10: 0.61  loss=0.52"))]
     ['0.61']
     >>> [n.text for n in select_searched(parse_printed({"auc": 0.71, "gauc": 0.71}))]
-    ['0.71', '0.71']
+    ['0.71']
     """
-    has_known_name = any(number.name for number in numbers)
-    searched = [number for number in numbers if not (has_known_name and number.unknown_name)]
+    named = [number for number in numbers if number.name]
+    searched = list(dict.fromkeys(replace(number, unknown_name="") for number in named or numbers))
     for position, entry in enumerate(searched):
         for earlier in searched[:position]:
             if (entry.name, entry.k) == (earlier.name, earlier.k) and entry.value != earlier.value:
