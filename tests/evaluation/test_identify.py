@@ -497,3 +497,34 @@ def test_an_interval_is_not_a_second_number(interval):
 )
 def test_other_brackets(text, values):
     assert [number.value for number in parse_printed(text)] == pytest.approx(values)
+
+
+def test_a_value_without_decimals_that_lightgbm_prints(capfd):
+    lgb = pytest.importorskip("lightgbm")
+    labels, sizes = np.tile([3.0, 2.0, 1.0, 0.0], 10), [4] * 10
+    params = {"objective": "lambdarank", "eval_at": [1, 4], "verbose": 1, "num_threads": 1, "min_data_in_leaf": 1}
+    data = lgb.Dataset(labels[:, None], labels, group=sizes)
+    lgb.train(params, data, 3, valid_sets=[data], valid_names=["valid_0"], callbacks=[lgb.log_evaluation(3)])
+    (line,) = (line for line in capfd.readouterr().out.splitlines() if line.startswith("[3]"))
+    assert line.endswith("ndcg@4: 1")
+    numbers = parse_printed(line)
+    assert [(number.name, number.k, number.value) for number in numbers] == [("ndcg", 1, 1.0), ("ndcg", 4, 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("valid_0's ndcg@5: 0.987\tvalid_0's ndcg@10: 1", [("ndcg", 5, 0.987), ("ndcg", 10, 1.0)]),
+        ("valid_0's auc: 0.7312\tvalid_0's ndcg@10: 1", [(None, None, 0.7312), ("ndcg", 10, 1.0)]),
+        ("valid_0's map@10: 0\tvalid_0's ndcg@10: 0.5", [("map", 10, 0.0), ("ndcg", 10, 0.5)]),
+        ("eval-ndcg@10-:1\teval-map@5:0.5", [("ndcg", 10, 1.0), ("map", 5, 0.5)]),
+        ("ndcg@10: nan, auc: 0.7", [(None, None, 0.7)]),
+        ("ndcg@10: nan, map: 0.7", [("map", None, 0.7)]),
+        ("NDCG@1: 0.5, MRR: 12.3", [("ndcg", 1, 0.5), ("mrr", None, 12.3)]),
+        ("ndcg at k=1: 0.5", [("ndcg", 1, 0.5)]),
+        ("ndcg_score(k=1) = 0.5", [("ndcg", 1, 0.5)]),
+        ("NDCG:top=1;type=Exp: 0.5", [("ndcg", 1, 0.5)]),
+    ],
+)
+def test_values_without_decimals_next_to_others(text, values):
+    assert [(number.name, number.k, number.value) for number in parse_printed(text)] == values

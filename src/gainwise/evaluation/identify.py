@@ -543,6 +543,10 @@ def _find_library(text: str) -> str | None:
 
 _NAMES = _list_names()
 _NAME = re.compile(rf"(?<![a-z])(?:{'|'.join(map(re.escape, sorted(_NAMES, key=len, reverse=True)))})(?![a-z]|_gain)")
+_NAMED_WHOLE = re.compile(rf"{_NAME.pattern}(?:@\d+-?)?['\"]?\s*[:=]\s*([01])()(?![\w.@%:]|\s*%|,\d)", re.IGNORECASE)
+"""A value without decimals behind the name of a metric. LightGBM prints 1 for 1.0."""
+
+_NOT_FINITE = re.compile(r"[:=]\s*[-+]?(?:nan|inf(?:inity)?)\b", re.IGNORECASE)
 
 
 def _parse_number(digits: str, percent: bool, label: str, library: str | None) -> PrintedNumber:
@@ -550,6 +554,7 @@ def _parse_number(digits: str, percent: bool, label: str, library: str | None) -
     value = float(digits) * scale
     mantissa, _, exponent = digits.lower().partition("e")
     half = 0.5 * 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2])) * scale
+    label = _NOT_FINITE.split(label)[-1]  # The name of another value.
     label = _PARENTHESES.sub(lambda options: _OPTION.sub("", options[0]), label)
     names = list(_NAME.finditer(label.lower()))
     name = names[-1] if names else None
@@ -598,11 +603,11 @@ def parse_printed(number: Any) -> list[PrintedNumber]:
     else:
         text = _INTERVAL.sub(r"\1", _LEVEL.sub("", _DEVIATION.sub("", _to_text(number))))
         library, end, parsed = _find_library(text), 0, []
-        values = list(_VALUE.finditer(text))
+        values = sorted([*_VALUE.finditer(text), *_NAMED_WHOLE.finditer(text)], key=lambda match: match.start(1))
         outside = [match for match in values if not _IN_PARENTHESES.match(text, match.end())]
         for match in outside or list(_WHOLE.finditer(text)) or values:
             if math.isfinite(float(match[1])):
-                parsed.append(_parse_number(match[1], bool(match[2]), text[end : match.start()], library))
+                parsed.append(_parse_number(match[1], bool(match[2]), text[end : match.start(1)], library))
             end = match.end()
     if not parsed:
         raise ValueError(
