@@ -422,6 +422,13 @@ def test_all_numbers_are_searched_if_no_name_is_known():
         ("nDCG@7: 0.5 (95 % CI 0.48 to 0.52)", "ndcg", 7),
         ("ndcg@7 (0.5)", "ndcg", 7),
         ("The NDCG@7 was 0.5.", "ndcg", 7),
+        ("P@7: 0.5", "precision", 7),
+        ("P_7 all 0.5", "precision", 7),
+        ("P(rel=2)@7 0.5", "precision", 7),
+        ("P(k=7): 0.5", "precision", 7),
+        ("val_p@7: 0.5", "precision", 7),
+        ("pre@7: 0.5", "precision", 7),
+        ("test_set_ndcg@7: 0.5", "ndcg", 7),
     ],
 )
 def test_names_and_options_around_a_number(text, name, k):
@@ -528,3 +535,38 @@ def test_a_value_without_decimals_that_lightgbm_prints(capfd):
 )
 def test_values_without_decimals_next_to_others(text, values):
     assert [(number.name, number.k, number.value) for number in parse_printed(text)] == values
+
+
+@pytest.mark.parametrize(
+    "text", ["p = 0.03", "p < 0.05", "p=0.03", "p-value: 0.03", "p_value: 0.03", "P 0.03", "test_p: 0.03"]
+)
+def test_a_probability_is_not_a_precision(text):
+    first, second = parse_printed(f"nDCG@10 = 0.613, {text}")
+    assert (first.name, first.k, second.name) == ("ndcg", 10, None)
+
+
+@pytest.mark.parametrize("size", ["(n=5)", "(n=1000 queries)", "± 0.0123 (n=5)"])
+def test_a_number_of_queries_is_not_a_name_of_lenskit(size):
+    (number,) = parse_printed(f"NDCG@10: 0.6123 {size}")
+    assert number.library is None
+
+
+def test_the_output_of_trec_eval():
+    """All measures of `-m official`. gm_map and precision at recall levels have names that contain other names."""
+    judgments, scores = make_data("ties", 1)
+    names = {"map": "map", "Rprec": "rprec", "recip_rank": "mrr"} | {f"P_{k}": f"precision@{k}" for k in (5, 10, 100)}
+    values = {printed: evaluate(own, judgments, scores, "trec_eval") for printed, own in names.items()}
+    rows = {"runid": "bm25", "num_q": 120, "num_ret": 2345, "num_rel": 800, "num_rel_ret": 800}
+    rows |= {"map": values.pop("map"), "gm_map": 0.2345, "Rprec": values.pop("Rprec"), "bpref": 0.1234}
+    rows |= {"recip_rank": values.pop("recip_rank")}
+    rows |= {f"iprec_at_recall_{share:.2f}": 0.9 - share for share in (0.0, 0.1, 0.5)} | values
+    text = "\n".join(
+        f"{name:<22}\tall\t{value:6.4f}" if isinstance(value, float) else f"{name:<22}\tall\t{value}"
+        for name, value in rows.items()
+    )
+    result = gw.identify(text, judgments, scores)
+    assert result.matches["library"][0] == "trec_eval"
+    assert result.matches["name"][0] == "map, Rprec, recip_rank, P_5, P_10, P_100"
+    left_out = ["'gm_map' (0.2345)", "'bpref' (0.1234)", "'iprec_at_recall_0.00' (0.9000)",
+                "'iprec_at_recall_0.10' (0.8000)", "'iprec_at_recall_0.50' (0.4000)"]  # fmt: skip
+    assert result.text.startswith(f"The search left out {', '.join(left_out[:-1])} and {left_out[-1]}, because")

@@ -460,7 +460,7 @@ _SIGNATURES = {
     "ignite": r"\((?:top_k=\[|top_k=\d+\):)",
     "keras_rs": r"(?:DCG|Mean\w+|AtK)\(k=",
     "recommenders": r"_at_k\(",
-    "lenskit": r"\(n=",
+    "lenskit": r"[A-Za-z]\(n=",
 }
 """Names of metrics and lines of logs that only one library writes."""
 
@@ -523,12 +523,12 @@ class PrintedNumber:
 
 def _list_names() -> dict[str, str]:
     """Return the name here of each metric by its lowercase name in a text. Names of gainwise are exact."""
-    names = {name: re.split("_", translated)[0] for name, translated in OTHER_NAMES.items() if len(name) > 1}
+    names = {name: re.split("_", translated)[0] for name, translated in OTHER_NAMES.items()}
     for convention in CONVENTIONS.values():
         for own, printed in convention.prints.items():
             spelled = re.split(r"[@:({]|_\{", printed)[0].lower()
             names[spelled] = re.split(r"[_@(]", own)[0]
-    names |= _SPELLINGS | {f"{letter}{sign}": "precision" for letter in "p" for sign in "@_"}
+    names |= _SPELLINGS
     return names | {name: name for name in BUILT_IN}
 
 
@@ -542,7 +542,13 @@ def _find_library(text: str) -> str | None:
 
 
 _NAMES = _list_names()
-_NAME = re.compile(rf"(?<![a-z])(?:{'|'.join(map(re.escape, sorted(_NAMES, key=len, reverse=True)))})(?![a-z]|_gain)")
+_NAME = re.compile(
+    r"(?<![a-z])(?<!\bgm_)(?<!\bset_)(?<!\biprec_at_)"  # gm_map, set_map and iprec_at_recall_0.10 of trec_eval
+    rf"(?:{'|'.join(map(re.escape, sorted(_NAMES, key=len, reverse=True)))})(?![a-z]|_gain|_rel\b|_mult_)"
+    r"(?<!(?<![a-z])p(?![@_(]))(?<!(?<![a-z])p(?=_[a-z]))"  # A p without a cutoff or options is a probability.
+)
+"""A name of a metric, which is not a part of the name of another one."""
+
 _NAMED_WHOLE = re.compile(rf"{_NAME.pattern}(?:@\d+-?)?['\"]?\s*[:=]\s*([01])()(?![\w.@%:]|\s*%|,\d)", re.IGNORECASE)
 """A value without decimals behind the name of a metric. LightGBM prints 1 for 1.0."""
 
@@ -560,8 +566,7 @@ def _parse_number(digits: str, percent: bool, label: str, library: str | None) -
     name = names[-1] if names else None
     cutoff = None
     if name is not None:
-        start = name.end() - (name[0][-1] in "@_")
-        cutoff = _CUTOFF.search(label, start) or _CUTOFF.search(label[: name.start()])
+        cutoff = _CUTOFF.search(label, name.end()) or _CUTOFF.search(label[: name.start()])
     return PrintedNumber(
         f"{digits} %" if percent else digits,
         value,
