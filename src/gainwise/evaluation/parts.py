@@ -152,6 +152,9 @@ def _read_judgments(name: str, data: Judgments) -> Part:
 
 def _read_frame(name: str, frame: Any, columns: Mapping[str, Any]) -> Part:
     """Return a frame, whose further numeric columns are features."""
+    for role in ("query", "label"):
+        if columns.get(role) is None:
+            raise TypeError(f"{role} must be the name of a column, got None.")
     table = as_pandas(frame, "frame")
     roles = {role: column for role, column in columns.items() if column is not None}
     by_role = {role: get_column(table, column, name, role) for role, column in roles.items()}
@@ -203,6 +206,8 @@ def _read_field(dataset: Any, field: str) -> Any:
 def _read_dmatrix(name: str, matrix: Any) -> Part:
     """Return a `DMatrix`. A quantile matrix has no original features."""
     labels = np.asarray(matrix.get_label(), dtype=np.float64)
+    if not len(labels):
+        raise ValueError(f"{name} must have labels, got a DMatrix without them. Pass label= to xgboost.DMatrix.")
     boundaries = np.asarray(matrix.get_uint_info("group_ptr")).astype(np.int64)
     queries, error = _assign_queries(labels, np.diff(boundaries) if len(boundaries) else None)
     is_plain = not error and type(matrix).__name__ == "DMatrix"
