@@ -48,6 +48,9 @@ def vector(name: str, values: Any) -> np.ndarray[Any, Any]:
         hint = f" Pass {name}.ravel() if each entry is one document." if is_column else ""
         if name == "scores" and array.shape[1:] == (2,):
             hint = " Pass scores[:, 1] if they are the probabilities of two classes."
+        columns = list(getattr(values, "column_names", getattr(values, "columns", ())))
+        if columns:
+            hint = f" Pass one of its columns, for example {name}[{columns[0]!r}]."
         raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}.{hint}")
     return array
 

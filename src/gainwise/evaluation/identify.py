@@ -161,9 +161,11 @@ def identify(
     >>> result.matches.loc[0, "metric"]
     'ndcg_exp(ties=order,empty=1,weights=float32_mean)@2'
     """
+    validate_judgments("identify(number, judgments, scores)", judgments, number=number, scores=scores)
     printed = parse_printed(number)
     numbers = select_searched(printed)
-    validate_judgments("identify(number, judgments, scores)", judgments, number=number, scores=scores)
+    if not isinstance(data, Mapping | None):
+        raise TypeError(f"data must map names to pairs of Judgments and scores, got {type(data).__name__}.")
     samples, others = _read_samples(judgments, scores, features, data or {})
     search = _Search(numbers, printed, None if metric is None else parse_metric(metric), samples)
     return _summarize(search, search.find(lambda: [*others, *iter_mistakes(judgments, samples[0].scores)]))
@@ -604,7 +606,8 @@ def parse_printed(number: Any) -> list[PrintedNumber]:
     [(0.61, 'ndcg', 10)]
     """
     if isinstance(number, Mapping):
-        parsed = [entry for name, value in number.items() for entry in parse_printed(f"{name}: {_to_text(value)}")]
+        texts = [f"{name}: {_to_text(value, f'number[{name!r}]')}" for name, value in number.items()]
+        parsed = [entry for text in texts for entry in parse_printed(text)]
     else:
         text = _INTERVAL.sub(r"\1", _LEVEL.sub("", _DEVIATION.sub("", _to_text(number))))
         library, end, parsed = _find_library(text), 0, []
@@ -643,12 +646,11 @@ def select_searched(numbers: Sequence[PrintedNumber]) -> list[PrintedNumber]:
     return searched
 
 
-def _to_text(number: Any) -> str:
+def _to_text(number: Any, argument: str = "number") -> str:
     """Return a number with the digits of its shortest text, or a text unchanged."""
     if isinstance(number, str):
         return number
     if not isinstance(number, Real) or isinstance(number, bool):
-        raise TypeError(
-            f"number must be a number, a text or a mapping of names to numbers, got {type(number).__name__}."
-        )
+        kinds = "a number, a text or a mapping of names to numbers" if argument == "number" else "a number or a text"
+        raise TypeError(f"{argument} must be {kinds}, got {type(number).__name__}.")
     return str(number)
