@@ -530,7 +530,7 @@ def test_a_value_without_decimals_that_lightgbm_prints(capfd):
         ("NDCG@1: 0.5, MRR: 12.3", [("ndcg", 1, 0.5), ("mrr", None, 12.3)]),
         ("ndcg at k=1: 0.5", [("ndcg", 1, 0.5)]),
         ("ndcg_score(k=1) = 0.5", [("ndcg", 1, 0.5)]),
-        ("NDCG:top=1;type=Exp: 0.5", [("ndcg", 1, 0.5)]),
+        ("NDCG:top=1;type=Exp: 0.5", [("ndcg_exp", 1, 0.5)]),
     ],
 )
 def test_values_without_decimals_next_to_others(text, values):
@@ -570,3 +570,43 @@ def test_the_output_of_trec_eval():
     left_out = ["'gm_map' (0.2345)", "'bpref' (0.1234)", "'iprec_at_recall_0.00' (0.9000)",
                 "'iprec_at_recall_0.10' (0.8000)", "'iprec_at_recall_0.50' (0.4000)"]  # fmt: skip
     assert result.text.startswith(f"The search left out {', '.join(left_out[:-1])} and {left_out[-1]}, because")
+
+
+@pytest.mark.parametrize("kind", ["ties", "empty", "weights"])
+def test_both_gains_in_one_log(kind):
+    judgments, scores = make_data(kind, 1)
+    names = ["ndcg_linear@10", "ndcg_exp@10", "ndcg_exp@5", "map@10", "mrr"]
+    values = {name: round(evaluate(name, judgments, scores), 6) for name in names}
+    for text in (values, "  ".join(f"valid_0 {name}: {value}" for name, value in values.items())):
+        result = gw.identify(text, judgments, scores)
+        assert ", ".join(names) in set(result.matches["metric"])
+        first = result.matches.loc[0, "metric"].split(", ")
+        assert [evaluate(name, judgments, scores) for name in first] == pytest.approx(list(values.values()), abs=1e-6)
+    assert "linear gain" not in result.text.partition("yours")[0].partition("next:")[0]
+    for own in names[:2]:
+        others = gw.identify(values, judgments, scores, metric=own.replace("@", "(empty=1,ties=worst)@"))
+        assert "gain" not in set(others.steps["option"][others.steps["effect"] != 0])
+    wrong = values | {"ndcg_exp@5": values["ndcg_exp@5"] + 0.01}
+    assert gw.identify(wrong, judgments, scores).matches.empty
+
+
+def test_numbers_of_one_name_have_one_gain():
+    judgments, scores = make_data("ties", 1)
+    linear, exponential = (round(evaluate(f"ndcg_{gain}", judgments, scores), 6) for gain in ("linear@10", "exp@5"))
+    assert gw.identify({"ndcg@10": linear, "ndcg@5": exponential}, judgments, scores).matches.empty
+
+
+def test_the_best_scores_of_catboost(tmp_path, monkeypatch):
+    catboost = pytest.importorskip("catboost")
+    monkeypatch.chdir(tmp_path)  # eval_metrics writes files.
+    data = gw.data.simulate(60, seed=3)
+    pool = catboost.Pool(data.features, data.labels, group_id=data.qid)
+    options = {"loss_function": "YetiRank", "iterations": 5, "thread_count": 1, "verbose": False}
+    names = ["NDCG:top=10", "NDCG:top=10;type=Exp", "DCG:type=Exp", "NDCG:top=5;type=Exp"]
+    model = catboost.CatBoost(options | {"allow_writing_files": False}).fit(pool)
+    values = {name: curve[-1] for name, curve in model.eval_metrics(pool, names).items()}
+    scores = model.predict(data.features)
+    for text in (values, str(values), {name.replace("top=10;type=Base", "top=10"): v for name, v in values.items()}):
+        result = gw.identify(text, data.judgments(), scores)
+        assert result.matches.loc[0, "library"] == "CatBoost"
+        assert result.matches.loc[0, "value"] == pytest.approx(next(iter(values.values())), rel=1e-6)

@@ -257,7 +257,17 @@ class _Search:
             if number is self.numbers[0] and not sample.check:
                 self.simple += [definition for definition in evaluated if definition.source in (1, 2)]
             matching.append([definition for definition in evaluated if number.matches(definition.value)])
-        matches = ([first, *(next(filter(first.fits, x), None) for x in matching[1:])] for first in matching[0])
+        same = [number.name == self.numbers[0].name for number in self.numbers]
+        matches = (
+            [
+                first,
+                *(
+                    next((x for x in definitions if first.fits(x, is_same)), None)
+                    for definitions, is_same in zip(matching[1:], same[1:], strict=True)
+                ),
+            ]
+            for first in matching[0]
+        )
         return [tuple(found) for match in matches if len(found := [x for x in match if x is not None]) == len(match)]
 
     def _order(self, definition: Definition) -> tuple[Any, ...]:
@@ -289,9 +299,13 @@ class _Search:
         return nearest[:MAX_NEAREST]
 
     def pick_alike(self, match: Match) -> Definition:
-        """Return the definition that is most similar to your own metric: of its class, with its cutoff."""
-        own = self.own
-        return max(match, key=lambda x: own is not None and (type(x.metric) is type(own), x.metric.k == own.k))
+        """Return the definition that is most similar to your own metric: of its class, with its cutoff and its name."""
+        if self.own is None:
+            return match[0]
+        own = Definition(self.own, 0)
+        return max(
+            match, key=lambda x: (type(x.metric) is type(own.metric), x.metric.k == own.metric.k, x.base == own.base)
+        )
 
     def list_steps(self, definition: Definition) -> list[Step]:
         """Return the steps from your own metric to a definition."""
@@ -362,8 +376,10 @@ def _name_line(line: list[Match]) -> str:
 
 
 def _describe(line: list[Match]) -> str:
-    """Return the options that all definitions of a line have in common."""
-    shared = [text for text in line[0][0].list_options() if all(text in match[0].list_options() for match in line)]
+    """Return the options that all definitions of a line have in common, as far as their metrics have them."""
+    first = line[0][0]
+    alike = [x for match in line for x in match if x is match[0] or type(x.metric) is type(first.metric)]
+    shared = [text for text in first.list_options() if all(text in x.list_options() for x in alike)]
     return f": {', '.join(shared)}" if shared else ""
 
 
@@ -446,6 +462,10 @@ _INTERVAL = re.compile(
 _CUTOFF = re.compile(
     r"(?:@|_at_|_|(?<!\d)\.|\btop[-_ ]?|\b(?:k|n|at|top_k|topk)\s*[=:]?\s*\[?|=\[?)([1-9]\d{0,8})(?![\d.]*\.\d)"
 )
+
+_GAIN = re.compile(r"\bN?DCG:(?:top=\d+;)?type=(Exp|Base)\b")
+_GAINS = {"Exp": "exp", "Base": "linear"}
+"""The gain of NDCG and DCG in the names of CatBoost."""
 
 _PARENTHESES = re.compile(r"\([^()]*\)")
 _OPTION = re.compile(r"\b(?!(?:k|n|top_?k)=)\w+=[^,()]*")
@@ -566,14 +586,14 @@ def _parse_number(digits: str, percent: bool, label: str, library: str | None) -
     label = _PARENTHESES.sub(lambda options: _OPTION.sub("", options[0]), label)
     names = list(_NAME.finditer(label.lower()))
     name = names[-1] if names else None
-    cutoff = None
+    cutoff, gain = None, _GAIN.search(label)
     if name is not None:
         cutoff = _CUTOFF.search(label, name.end()) or _CUTOFF.search(label[: name.start()])
     return PrintedNumber(
         f"{digits} %" if percent else digits,
         value,
         max(half * (1 + 1e-9), MIN_TOLERANCE * abs(value)),
-        None if name is None else _NAMES[name[0]],
+        None if name is None else _NAMES[name[0]] + (f"_{_GAINS[gain[1]]}" if gain else ""),
         None if cutoff is None else int(cutoff[1]),
         library,
         percent,
