@@ -610,3 +610,29 @@ def test_the_best_scores_of_catboost(tmp_path, monkeypatch):
         result = gw.identify(text, data.judgments(), scores)
         assert result.matches.loc[0, "library"] == "CatBoost"
         assert result.matches.loc[0, "value"] == pytest.approx(next(iter(values.values())), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("mean", "spread"),
+    [
+        ("mean_test_ndcg", "std_test_ndcg"),
+        ("valid ndcg@10-mean", "ndcg@10-stdv"),
+        ("test-ndcg@10-mean", "test-ndcg@10-std"),
+        ("ndcg@10", "ndcg@10_std"),
+        ("test-NDCG:top=10;type=Exp-mean", "test-NDCG:top=10;type=Exp-std"),
+    ],
+)
+def test_a_standard_deviation_over_folds_is_left_out(mean, spread):
+    """The names of scikit-learn's cv_results_ and of the cv functions of LightGBM, XGBoost and CatBoost."""
+    for text in (
+        {mean: 0.6123, spread: 0.0123},
+        f"{mean}: 0.6123 {spread}: 0.0123",
+        f"{mean} 0.6123\n{spread}  0.0123",
+    ):
+        numbers = parse_printed(text)
+        assert [(number.value, number.name is None) for number in numbers] == [(0.6123, False), (0.0123, True)]
+
+
+def test_the_name_of_a_standard_deviation_is_listed():
+    result = gw.identify({"test-ndcg@10-mean": 0.75, "test-ndcg@10-std": 0.01}, *make_data("ties", 1))
+    assert result.text.startswith("The search left out 'test-ndcg@10-std' (0.01), because no known metric has such a")

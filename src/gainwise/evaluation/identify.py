@@ -467,6 +467,11 @@ _GAIN = re.compile(r"\bN?DCG:(?:top=\d+;)?type=(Exp|Base)\b")
 _GAINS = {"Exp": "exp", "Base": "linear"}
 """The gain of NDCG and DCG in the names of CatBoost."""
 
+_SPREAD = re.compile(
+    r"\b(?:std|stddev|stderr)_[\w@]*['\"]?\s*[:=]?\s*$|[-_](?:std|stdv|stddev|stderr)['\"]?\s*[:=]?\s*$"
+)
+"""The name of a standard deviation over folds, such as `std_test_ndcg` and `valid ndcg@10-stdv`."""
+
 _PARENTHESES = re.compile(r"\([^()]*\)")
 _OPTION = re.compile(r"\b(?!(?:k|n|top_?k)=)\w+=[^,()]*")
 """An option of a metric that is not its cutoff, such as `min_label=2`."""
@@ -554,13 +559,19 @@ def _list_names() -> dict[str, str]:
     return names | {name: name for name in BUILT_IN}
 
 
-def _find_library(text: str) -> str | None:
-    """Return the library that a text names, or whose log or names of metrics it contains."""
+def _find_library_name(text: str) -> str | None:
+    """Return the library that a text names."""
     lower = text.lower()
     for library, convention in CONVENTIONS.items():
         if any(re.search(rf"\b{re.escape(name.lower())}\b", lower) for name in (library, convention.title)):
             return library
-    return next((library for library, pattern in _SIGNATURES.items() if re.search(pattern, text)), None)
+    return None
+
+
+def _find_library(text: str) -> str | None:
+    """Return the library that a text names, or whose log or names of metrics it contains."""
+    signed = (library for library, pattern in _SIGNATURES.items() if re.search(pattern, text))
+    return _find_library_name(text) or next(signed, None)
 
 
 _NAMES = _list_names()
@@ -584,7 +595,7 @@ def _parse_number(digits: str, percent: bool, label: str, library: str | None) -
     half = 0.5 * 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2])) * scale
     label = _NOT_FINITE.split(label)[-1]  # The name of another value.
     label = _PARENTHESES.sub(lambda options: _OPTION.sub("", options[0]), label)
-    names = list(_NAME.finditer(label.lower()))
+    names = [] if _SPREAD.search(label) else list(_NAME.finditer(label.lower()))
     name = names[-1] if names else None
     cutoff, gain = None, _GAIN.search(label)
     if name is not None:
@@ -609,10 +620,10 @@ def _find_unknown_name(label: str) -> str:
     >>> [_find_unknown_name(label) for label in ("{'val/loss': ", "bpref  all  ", "| loss | ")]
     ['val/loss', 'bpref', 'loss']
     """
-    match = re.search(r"(?:^|[\s'\"])([^\W\d][\w./-]*)(?:@\d+)?['\"]?\s*[:=]\s*$", label) or re.fullmatch(
-        r"[\s,|│]*([^\W\d][\w./-]*)(?:@\d+)?(?:\s+all\b)?[\s|│]*", label
-    )
-    return "" if match is None or _find_library(match[1]) else match[1]
+    match = re.search(
+        r"(?:^|[\s'\"])([^\W\d][\w./-]*(?:@\d+[-_]\w+)?)(?:@\d+)?['\"]?\s*[:=]\s*$", label
+    ) or re.fullmatch(r"[\s,|│]*([^\W\d][\w./-]*(?:@\d+[-_]\w+)?)(?:@\d+)?(?:\s+all\b)?[\s|│]*", label)
+    return "" if match is None or _find_library_name(match[1]) else match[1]
 
 
 def parse_printed(number: Any) -> list[PrintedNumber]:
