@@ -164,6 +164,23 @@ def test_columns_of_frames_with_floats_that_pandas_made(features):
     assert "2 of 2 clusters also occur in a (3 and 4)" in texts["clusters"]
 
 
+def test_categories_of_another_type():
+    """Categories are floats if the column had a missing value when it became categorical."""
+    rng = np.random.default_rng(0)
+    table = {"query": np.repeat([7, 9, 12], 8), "label": rng.integers(0, 3, 24), "x": rng.normal(size=24)}
+    frame = pd.DataFrame(table | {"shop": rng.integers(1, 5, 24)})
+    first, second, third = (
+        frame.astype({"shop": kind}).astype({"shop": "category"}) for kind in ("int64", "float64", str)
+    )
+    assert find_codes(first, second) == ["leak"]
+    assert find_codes(first, third) == ["same ids"]
+
+
+def find_codes(first, second):
+    codes = (found.code for found in gw.check({"first": first, "second": second}).findings)
+    return [code for code in codes if code in ("leak", "same ids")]
+
+
 def test_single_equal_rows_and_common_rows_are_no_leak():
     features = TRAIN.features.copy()
     first = np.searchsorted(TRAIN.qid, np.arange(5))

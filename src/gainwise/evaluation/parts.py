@@ -127,7 +127,8 @@ def _read_ranking_data(name: str, data: RankingData) -> Part:
     features = data.features.astype(np.float64) if data.categories else data.features
     for column, values in (data.categories or {}).items():  # Codes may differ between parts.
         codes = features[:, (data.feature_names or ()).index(column)]
-        numbers = np.array([zlib.crc32(repr(value).encode()) for value in values], dtype=np.float64)
+        texts = [repr(value) if isinstance(value, str) else format_id(value) for value in values]
+        numbers = np.array([zlib.crc32(text.encode()) for text in texts], dtype=np.float64)
         codes[~np.isnan(codes)] = numbers[codes[~np.isnan(codes)].astype(np.int64)]
     return Part(
         name, "RankingData", data.labels, data.qid, drop_numbers(data.query_ids.tolist()), features,
