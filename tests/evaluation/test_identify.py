@@ -4,6 +4,7 @@ import json
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import gainwise as gw
@@ -636,3 +637,31 @@ def test_a_standard_deviation_over_folds_is_left_out(mean, spread):
 def test_the_name_of_a_standard_deviation_is_listed():
     result = gw.identify({"test-ndcg@10-mean": 0.75, "test-ndcg@10-std": 0.01}, *make_data("ties", 1))
     assert result.text.startswith("The search left out 'test-ndcg@10-std' (0.01), because no known metric has such a")
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda frame: frame.to_string(),
+        lambda frame: frame.to_string(index=False),
+        lambda frame: frame.to_csv(),
+        lambda frame: frame.to_csv(index=False, sep="\t"),
+        lambda frame: "| epoch | ndcg@10 | loss | map@5 |\n|---|---|---|---|\n| 3 | 0.6486 | 0.5123 | 0.559 |",
+    ],
+    ids=["string", "without index", "csv", "tsv", "markdown"],
+)
+def test_a_table_with_one_row(write):
+    frame = pd.DataFrame({"epoch": [3], "ndcg@10": [0.6486], "loss": [0.5123], "map@5": [0.559]})
+    found = [(number.value, number.name, number.k, number.unknown_name) for number in parse_printed(write(frame))]
+    expected = [
+        (3.0, None, None, "epoch"),
+        (0.6486, "ndcg", 10, ""),
+        (0.5123, None, None, "loss"),
+        (0.559, "map", 5, ""),
+    ]
+    assert found == expected
+
+
+def test_two_rows_of_a_table_have_two_values():
+    with pytest.raises(ValueError, match="one value per metric"):
+        gw.identify("ndcg@5 map@5\n0.61 0.5\n0.62 0.51", *make_data("ties", 1))

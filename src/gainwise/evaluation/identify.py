@@ -445,6 +445,7 @@ _IN_PARENTHESES = re.compile(r"[^()]*\)")
 """The text after a value in parentheses, such as an option or an interval."""
 
 _WHOLE = re.compile(r"(?:^|[:=\s])([-+]?\d+)()\s*$")
+_CELL = re.compile(r"nan|[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?%?", re.IGNORECASE)
 _DEVIATION = re.compile(r"(?:\s\+\s|(?<=\d)\+|±|\+/?[-−])\s*[\d.]+")
 """The standard deviation that cross-validation prints after a mean."""
 
@@ -636,12 +637,13 @@ def parse_printed(number: Any) -> list[PrintedNumber]:
     >>> [(n.value, n.name, n.k) for n in parse_printed("best P@5 run, ndcg@10: 0.61")]
     [(0.61, 'ndcg', 10)]
     """
+    texts = [] if isinstance(number, Mapping) else _read_table(_to_text(number))
     if isinstance(number, Mapping):
         texts = [f"{name}: {_to_text(value, f'number[{name!r}]')}" for name, value in number.items()]
-        parsed = [entry for text in texts for entry in parse_printed(text)]
-    else:
+    parsed = [entry for text in texts for entry in parse_printed(text)]
+    if not texts and not isinstance(number, Mapping):
         text = _INTERVAL.sub(r"\1", _LEVEL.sub("", _DEVIATION.sub("", _to_text(number))))
-        library, end, parsed = _find_library(text), 0, []
+        library, end = _find_library(text), 0
         values = sorted([*_VALUE.finditer(text), *_NAMED_WHOLE.finditer(text)], key=lambda match: match.start(1))
         outside = [match for match in values if not _IN_PARENTHESES.match(text, match.end())]
         for match in outside or list(_WHOLE.finditer(text)) or values:
@@ -653,6 +655,26 @@ def parse_printed(number: Any) -> list[PrintedNumber]:
             f"number must contain a finite number, got {str(number)!r:.80}. Pass for example 'ndcg@10: 0.63'."
         )
     return list(dict.fromkeys(parsed))
+
+
+def _read_table(text: str) -> list[str]:
+    r"""Return the cells of a table, each with its name in the header, or nothing for another text.
+
+    >>> _read_table("   ndcg@10  map@10\n0   0.6486   0.559")
+    ['ndcg@10: 0.6486', 'map@10: 0.559']
+    """
+    header, *rows = [line for line in text.splitlines() if re.search(r"\w", line)] or [""]
+    names = re.findall(r"[^\s|│,]+", header)
+    if _VALUE.search(header) or sum(_NAME.search(name.lower()) is not None for name in names) < 2:
+        return []
+    table = []
+    for row in rows:
+        cells = re.findall(r"[^\s|│,]+", row)
+        values = cells[-len(names) :]  # Without the number of the row.
+        if len(cells) - len(names) not in (0, 1) or not all(_CELL.fullmatch(value) for value in values):
+            return []
+        table += [f"{name}: {value}" for name, value in zip(names, values, strict=True) if value.lower() != "nan"]
+    return table
 
 
 def select_searched(numbers: Sequence[PrintedNumber]) -> list[PrintedNumber]:
