@@ -206,3 +206,17 @@ class TestUnjudgedDocuments:
         )
         (note,) = found.notes
         assert f"{(~known).sum()} of 200" in note
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [list, tuple, np.array, pd.Series, lambda ids: pd.Series(ids, index=[3, 2, 1, 0]), polars.Series, pyarrow.array],
+    ids=["list", "tuple", "array", "Series", "reversed index", "polars", "pyarrow"],
+)
+def test_ids_of_documents_of_any_kind_are_in_the_order_of_rows(convert):
+    judgments = gw.Judgments([1, 0, 2, 0], qid=[1, 2, 1, 2], document_ids=convert(["a", "b", "c", "d"]))
+    assert judgments.documents_at(slice(None)).tolist() == ["a", "c", "b", "d"]
+    ranking = gw.compare({"x": [1.0, 2, 3, 4], "y": [4.0, 3, 2, 1]}, judgments).ranking(1, "x")
+    assert ranking["document"].tolist() == ["c", "a"]
+    leaks = [found.code for found in gw.check({"first": judgments, "second": judgments}).findings]
+    assert leaks[0] == "leak"

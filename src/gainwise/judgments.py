@@ -163,6 +163,8 @@ class Judgments:
         self.texts = {query: known[query] for query in self.query_ids.tolist() if query in known}
         self.titles = self._validate_titles(titles)
         self.document_ids = self.in_row_order("document_ids", document_ids)
+        if isinstance(document_ids, list | tuple) or hasattr(document_ids, "__array__"):  # Those of runs are decoded.
+            self.document_ids = identifiers("document_ids", self.document_ids)
         if document_ids is not None:
             _validate_length("document_ids", self.document_ids, self.documents)
         self.columns = self._validate_columns(columns, negative_labels)

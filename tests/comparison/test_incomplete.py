@@ -41,6 +41,72 @@ def test_a_model_without_scores_raises_or_is_listed(name, tmp_path):
         assert f"Not compared: {name}" in text.replace("<wbr>", "")
 
 
+class Failing:
+    """A model whose prediction raises an error."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def predict(self, features):
+        raise self.error
+
+
+class OwnError(Exception):
+    """An error of a library, whose constructor has two arguments."""
+
+    def __init__(self, code, text):
+        super().__init__(f"{text} ({code})")
+
+
+class OwnValueError(ValueError):
+    """A ValueError whose constructor has two arguments."""
+
+    def __init__(self, code, text):
+        super().__init__(f"{text} ({code})")
+
+
+@pytest.mark.parametrize(
+    ("error", "reason", "kind"),
+    [
+        (ZeroDivisionError("division by zero"), "its prediction failed with ZeroDivisionError: division by zero", None),
+        (KeyError("price"), "its prediction failed with KeyError: 'price'", None),
+        (AssertionError(), "its prediction failed with AssertionError", None),
+        (RuntimeError("two\nlines"), "its prediction failed with RuntimeError: two lines", None),
+        (OwnError(3, "no device"), "its prediction failed with OwnError: no device (3)", None),
+        (OwnValueError(3, "no device"), "no device (3)", None),
+        (UnicodeDecodeError("ascii", b"", 0, 1, "no text"), "'ascii' codec can't decode", None),
+        (TypeError("no numbers"), "no numbers", TypeError),
+        (FileNotFoundError("no file"), "no file", FileNotFoundError),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
+)
+def test_a_model_that_cannot_predict_raises_or_is_listed(error, reason, kind):
+    models = {"a": GOOD, "failing": Failing(error), "b": -GOOD}
+    with pytest.raises(kind or ValueError, match="model 'failing': ") as caught:
+        gw.compare(models, JUDGMENTS, features=DATA)
+    assert type(caught.value) is (kind or ValueError)
+    assert reason in " ".join(str(caught.value).split())
+    found = gw.compare(models, JUDGMENTS, features=DATA, allow_incomplete=True)
+    assert found.models == ("a", "b")
+    assert found.missing["failing"].startswith(reason)
+    assert f"Not compared: failing ({reason}" in found.to_markdown()
+
+
+def test_errors_of_predict_have_the_original_error_as_cause():
+    error = KeyError("price")
+    with pytest.raises(ValueError, match="failing") as caught:
+        gw.compare({"a": GOOD, "failing": Failing(error)}, JUDGMENTS, features=DATA)
+    assert caught.value.__cause__ is error
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit, MemoryError])
+@pytest.mark.parametrize("allow_incomplete", [False, True])
+def test_interruptions_and_lack_of_memory_pass(kind, allow_incomplete):
+    models = {"a": GOOD, "b": Failing(kind("stop"))}
+    with pytest.raises(kind, match=r"^stop$"):
+        gw.compare(models, JUDGMENTS, features=DATA, allow_incomplete=allow_incomplete)
+
+
 def test_errors_remain_if_nothing_or_no_baseline_is_left():
     with pytest.raises(ValueError, match="no model can be compared, for example model 'x'"):
         gw.compare({"x": GOOD[1:], "y": WITH_NAN}, JUDGMENTS, allow_incomplete=True)

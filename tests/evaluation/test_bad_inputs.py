@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import polars
 from tests.bad_inputs import BadInput, bad_inputs
 
 import gainwise as gw
@@ -92,6 +93,30 @@ CASES = [
     BadInput(
         "scores as data", lambda: gw.identify(1, JUDGMENTS, range(5), data={"a": range(5)}), "data", TypeError, "pair"
     ),
+    BadInput("number last", lambda: gw.identify(JUDGMENTS, 0.5, [1]), "number is", TypeError, "identify(number,"),
+    BadInput("list of data", lambda: gw.identify(1, JUDGMENTS, range(5), data=[]), "data must", TypeError, "map names"),
+    BadInput(
+        "nested numbers",
+        lambda: gw.identify({"valid": {"map": 1}}, JUDGMENTS, range(5)),
+        "number['valid']",
+        TypeError,
+        "got dict",
+    ),
+    BadInput(
+        "frame of scores",
+        lambda: gw.explain(JUDGMENTS, pd.DataFrame({"s": range(5)})),
+        "scores",
+        ValueError,
+        "scores['s']",
+    ),
+    BadInput(
+        "polars of scores",
+        lambda: gw.identify(1, JUDGMENTS, polars.DataFrame({"s": range(5)})),
+        "scores",
+        ValueError,
+        "scores['s']",
+    ),
+    BadInput("swapped in explain", lambda: gw.explain(range(5), JUDGMENTS), "scores is", TypeError, "explain(labels,"),
     BadInput("explain group", lambda: gw.explain(JUDGMENTS, range(5), group=[5]), "group", TypeError, "contain them"),
     *(
         BadInput(f"explain k={k}", lambda k=k: gw.explain([1], [1], k=k), "k", ValueError, "whole")

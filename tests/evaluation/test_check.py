@@ -214,6 +214,8 @@ class TestParts:
             ("same ids", "warning"),
             ("clusters", "info"),
         ]
+        series = gw.check({"a": self.VALID, "b": other}, clusters=pd.Series(users)).findings
+        assert [str(one) for one in series] == [str(one) for one in found]
         frames = [
             pd.DataFrame({"query": part.qid, "label": part.labels, "user": part.qid % 3})
             for part in (self.TRAIN, other)
@@ -299,6 +301,26 @@ def test_weights_of_a_dataset_and_features_of_a_matrix():
         assert "label in features" not in {found.code for found in result.findings}
 
 
+def test_parts_without_clusters_are_listed():
+    frame = pd.DataFrame({"query": [7, 7, 8, 8], "label": [1, 0, 0, 1], "user": [1, 1, 2, 2]})
+    numbered = gw.Judgments([1, 0, 0, 1], group=[2, 2])
+
+    def list_unchecked(clusters, **parts):
+        sentences = gw.check(parts, clusters=clusters, query="query").not_checked
+        return [sentence for sentence in sentences if sentence.startswith("Clusters")]
+
+    assert list_unchecked("user", a=frame) == []
+    assert list_unchecked({7: "u"}, a=frame) == []
+    assert list_unchecked("user", a=frame, b=DATA) == [
+        "Clusters of b, because its RankingData has no columns of clusters."
+    ]
+    assert list_unchecked({"q": "u"}, a=frame) == ["Clusters of a, because clusters contains none of its query ids."]
+    assert list_unchecked({7: "u"}, a=frame, b=numbered) == [
+        "Clusters of b, because it has no ids of queries, or they only number the queries."
+    ]
+    assert list_unchecked(None, a=frame, b=numbered) == []
+
+
 def test_numbers_of_findings():
     found = {finding.code: str(finding) for finding in gw.check(change(labels=DATA.labels - 1)).findings}
     assert "negative, such as -1." in found["negative labels"]
@@ -316,7 +338,12 @@ BAD = [
     BadInput("column", lambda: gw.check(pd.DataFrame({"qid": [1], "label": [1]})), "query=", ValueError, "qid"),
     BadInput("a column twice", lambda: gw.check(REPEATED), "'a'", ValueError, "occurs 2 times"),
     BadInput("no labels", lambda: gw.check(lgb.Dataset(DATA.features, group=DATA.group)), "labels", ValueError, ""),
-]
+    BadInput("no labels of a matrix", lambda: gw.check(xgb.DMatrix(DATA.features, qid=DATA.qid)), "labels", ValueError,
+             "got a DMatrix"),
+    BadInput("no column of queries", lambda: gw.check(REPEATED, query=None), "query", TypeError, "got None"),
+    BadInput("list of clusters", lambda: gw.check(DATA, clusters=[1, 2]), "clusters", TypeError, "got list"),
+    BadInput("frame of clusters", lambda: gw.check(DATA, clusters=REPEATED), "clusters", TypeError, "got DataFrame"),
+]  # fmt: skip
 
 
 @bad_inputs(BAD)

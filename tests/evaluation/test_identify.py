@@ -4,6 +4,7 @@ import json
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import gainwise as gw
@@ -263,6 +264,10 @@ class TestText:
         result = gw.identify("0.5", *self.DATA)
         assert f"0.5 matches {result.lines:,} values" in result.text
         assert result.matches["line"].max() == 9
+        lines = result.text.splitlines()
+        assert lines[0].endswith("Pass more digits.")
+        assert lines[1].startswith("For example, 0.5 may be LightGBM's map@10")
+        assert [line.startswith("or ") for line in lines[2:]] == [True] * 9 + [False] * 2
         assert result.lines > 100 < result.accidental
         assert f"expected by accident: {result.accidental:.0f}, among" in result.text
 
@@ -332,6 +337,75 @@ def test_an_unknown_name_is_not_used(text, names):
 
 
 @pytest.mark.parametrize(
+    ("text", "left_out"),
+    [
+        ("valid_0's auc: 0.7312\tvalid_0's ndcg@10: {}", "'auc' (0.7312)"),
+        ("valid_0's ndcg@10: {}\tvalid_0's auc: 0.7312", "'auc' (0.7312)"),
+        ("loss=0.7312 auc=0.9 LightGBM ndcg@10={}", "'loss' (0.7312) and 'auc' (0.9)"),
+        ({"auc": 0.7312, "LightGBM ndcg@10": "{}"}, "'auc' (0.7312)"),
+        ("LightGBM ndcg@10: {}, gauc@10: 0.7, gauc@5: 0.6", "'gauc' (0.7) and 'gauc' (0.6)"),
+    ],
+)
+def test_numbers_with_unknown_names_do_not_decide(text, left_out):
+    judgments, scores = make_data("ties", 1)
+    value = f"{evaluate('ndcg_exp(ties=order,empty=1)@10', judgments, scores):.6f}"
+    if isinstance(text, str):
+        text = text.format(value)
+    else:
+        text = {name: value if printed == "{}" else printed for name, printed in text.items()}
+    result = gw.identify(text, judgments, scores)
+    assert finds(result, "lightgbm", "ndcg@10")
+    assert result.text.startswith(f"The search left out {left_out}, because no known metric has such a name.\n")
+    assert f"ndcg@10 {value} is consistent with LightGBM's" in result.text
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        (
+            "Epoch 4: 100%|██████████| 20/20 [00:01<00:00, 15.2it/s, v_num=3, loss=0.5123, LightGBM ndcg@10={}]",
+            ["'loss' (0.5123), because no known metric has such a name", "100 %, because it has no name"],
+        ),
+        ("{{'val/loss': 0.5123, 'LightGBM ndcg@10': {}}}", ["'val/loss' (0.5123), because"]),
+        ('{{"auc": 0.7, "LightGBM ndcg@10": {}}}', ["'auc' (0.7), because"]),
+        ("2024-01-01 12:00:00.123 LightGBM ndcg@10: {}", ["00.123, because it has no name"]),
+        ("lightgbm 4.5 ndcg@10: {}", ["4.5, because it has no name"]),
+        ("LightGBM ndcg@10 | {} | 0.6 |", ["0.6, because it has no name"]),
+        ("| loss | 0.5130 |\n| LightGBM ndcg@10 | {} |", ["'loss' (0.5130), because"]),
+    ],
+)
+def test_numbers_without_names_do_not_decide_next_to_one_with_a_name(text, sentences):
+    judgments, scores = make_data("ties", 1)
+    value = f"{evaluate('ndcg_exp(ties=order,empty=1)@10', judgments, scores):.6f}"
+    result = gw.identify(text.format(value), judgments, scores)
+    assert finds(result, "lightgbm", "ndcg@10")
+    lines = result.text.splitlines()
+    for line, sentence in zip(lines, sentences, strict=False):
+        assert line.startswith(f"The search left out {sentence}")
+    assert lines[len(sentences)].startswith(f"ndcg@10 {value} is consistent with LightGBM's")
+
+
+def test_the_same_number_with_two_unknown_names_is_one_number():
+    """CatBoost repeats the value of the test set as the best one."""
+    judgments, scores = make_data("ties", 1)
+    value = f"{evaluate('ndcg_linear@10', judgments, scores):.7f}"
+    result = gw.identify(f"0:\ttest: {value}\tbest: {value} (0)\ttotal: 52ms", judgments, scores)
+    assert result.accidental == gw.identify(value, judgments, scores).accidental > 0
+    assert result.text.startswith("The search ignored 'test' and 'best', because no known metric has such a name.")
+
+
+def test_all_numbers_are_searched_if_no_name_is_known():
+    judgments, scores = make_data("ties", 1)
+    values = {k: round(evaluate(f"ndcg_linear@{k}", judgments, scores), 6) for k in (3, 7)}
+    result = gw.identify({"first": values[3], "second": values[3]}, judgments, scores)
+    assert "The search ignored 'first' and 'second'" in result.text
+    assert "left out" not in result.text
+    assert len(result.matches)
+    with pytest.raises(ValueError, match="one value per metric"):
+        gw.identify({"first": values[3], "second": values[7]}, judgments, scores)
+
+
+@pytest.mark.parametrize(
     ("text", "name", "k"),
     [
         ("mean_average_precision@7: 0.5", "map", 7),
@@ -349,6 +423,13 @@ def test_an_unknown_name_is_not_used(text, names):
         ("nDCG@7: 0.5 (95 % CI 0.48 to 0.52)", "ndcg", 7),
         ("ndcg@7 (0.5)", "ndcg", 7),
         ("The NDCG@7 was 0.5.", "ndcg", 7),
+        ("P@7: 0.5", "precision", 7),
+        ("P_7 all 0.5", "precision", 7),
+        ("P(rel=2)@7 0.5", "precision", 7),
+        ("P(k=7): 0.5", "precision", 7),
+        ("val_p@7: 0.5", "precision", 7),
+        ("pre@7: 0.5", "precision", 7),
+        ("test_set_ndcg@7: 0.5", "ndcg", 7),
     ],
 )
 def test_names_and_options_around_a_number(text, name, k):
@@ -386,3 +467,201 @@ def test_the_deviation_that_xgboost_prints(capsys):
 def test_a_deviation_is_not_a_second_number(deviation):
     (number,) = parse_printed(f"ndcg@10: 0.8113 {deviation}")
     assert (number.value, number.k) == (0.8113, 10)
+
+
+@pytest.mark.parametrize(
+    "interval",
+    [
+        "[0.80, 0.82]",
+        "[0.80; 0.82]",
+        "[0.80–0.82]",
+        "[0.80 to 0.82]",
+        "[95 % CI: 0.80, 0.82]",
+        ", 95% CI [0.80, 0.82]",
+        ", 95% CI: (0.80, 0.82)",
+        "95% confidence interval [8.0e-1, 8.2e-1]",
+        "± 0.01 [0.80, 0.82]",
+        "[0.80, 0.82, 0.81]",
+        "(0.80, 0.82)",
+    ],
+)
+def test_an_interval_is_not_a_second_number(interval):
+    (number,) = parse_printed(f"ndcg@10 0.8113 {interval}")
+    assert (number.value, number.k) == (0.8113, 10)
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("ndcg@10: 0.8113 [0.80, 0.82], map: 0.5 [0.4, 0.6]", [0.8113, 0.5]),
+        ("ndcg@10: 1 [0.98, 1.00]", [1.0]),
+        ("ndcg@10: 81.13 % [80.0 %, 82.0 %]", [0.8113]),
+        ("ndcg@10: [0.8113]", [0.8113]),
+        ("ndcg@10 [0.8113]", [0.8113]),
+        ("ndcg@10 [0.80, 0.82]", [0.80, 0.82]),
+        ("ndcg@5: 0.59 [map: 0.61]", [0.59, 0.61]),
+        ("10/10 [00:01<00:00, 9.93it/s, ndcg@10=0.8113]", [0.8113]),
+    ],
+)
+def test_other_brackets(text, values):
+    assert [number.value for number in parse_printed(text)] == pytest.approx(values)
+
+
+def test_a_value_without_decimals_that_lightgbm_prints(capfd):
+    lgb = pytest.importorskip("lightgbm")
+    labels, sizes = np.tile([3.0, 2.0, 1.0, 0.0], 10), [4] * 10
+    params = {"objective": "lambdarank", "eval_at": [1, 4], "verbose": 1, "num_threads": 1, "min_data_in_leaf": 1}
+    data = lgb.Dataset(labels[:, None], labels, group=sizes)
+    lgb.train(params, data, 3, valid_sets=[data], valid_names=["valid_0"], callbacks=[lgb.log_evaluation(3)])
+    (line,) = (line for line in capfd.readouterr().out.splitlines() if line.startswith("[3]"))
+    assert line.endswith("ndcg@4: 1")
+    numbers = parse_printed(line)
+    assert [(number.name, number.k, number.value) for number in numbers] == [("ndcg", 1, 1.0), ("ndcg", 4, 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("valid_0's ndcg@5: 0.987\tvalid_0's ndcg@10: 1", [("ndcg", 5, 0.987), ("ndcg", 10, 1.0)]),
+        ("valid_0's auc: 0.7312\tvalid_0's ndcg@10: 1", [(None, None, 0.7312), ("ndcg", 10, 1.0)]),
+        ("valid_0's map@10: 0\tvalid_0's ndcg@10: 0.5", [("map", 10, 0.0), ("ndcg", 10, 0.5)]),
+        ("eval-ndcg@10-:1\teval-map@5:0.5", [("ndcg", 10, 1.0), ("map", 5, 0.5)]),
+        ("ndcg@10: nan, auc: 0.7", [(None, None, 0.7)]),
+        ("ndcg@10: nan, map: 0.7", [("map", None, 0.7)]),
+        ("NDCG@1: 0.5, MRR: 12.3", [("ndcg", 1, 0.5), ("mrr", None, 12.3)]),
+        ("ndcg at k=1: 0.5", [("ndcg", 1, 0.5)]),
+        ("ndcg_score(k=1) = 0.5", [("ndcg", 1, 0.5)]),
+        ("NDCG:top=1;type=Exp: 0.5", [("ndcg_exp", 1, 0.5)]),
+    ],
+)
+def test_values_without_decimals_next_to_others(text, values):
+    assert [(number.name, number.k, number.value) for number in parse_printed(text)] == values
+
+
+@pytest.mark.parametrize(
+    "text", ["p = 0.03", "p < 0.05", "p=0.03", "p-value: 0.03", "p_value: 0.03", "P 0.03", "test_p: 0.03"]
+)
+def test_a_probability_is_not_a_precision(text):
+    first, second = parse_printed(f"nDCG@10 = 0.613, {text}")
+    assert (first.name, first.k, second.name) == ("ndcg", 10, None)
+
+
+@pytest.mark.parametrize("size", ["(n=5)", "(n=1000 queries)", "± 0.0123 (n=5)"])
+def test_a_number_of_queries_is_not_a_name_of_lenskit(size):
+    (number,) = parse_printed(f"NDCG@10: 0.6123 {size}")
+    assert number.library is None
+
+
+def test_the_output_of_trec_eval():
+    """All measures of `-m official`. gm_map and precision at recall levels have names that contain other names."""
+    judgments, scores = make_data("ties", 1)
+    names = {"map": "map", "Rprec": "rprec", "recip_rank": "mrr"} | {f"P_{k}": f"precision@{k}" for k in (5, 10, 100)}
+    values = {printed: evaluate(own, judgments, scores, "trec_eval") for printed, own in names.items()}
+    rows = {"runid": "bm25", "num_q": 120, "num_ret": 2345, "num_rel": 800, "num_rel_ret": 800}
+    rows |= {"map": values.pop("map"), "gm_map": 0.2345, "Rprec": values.pop("Rprec"), "bpref": 0.1234}
+    rows |= {"recip_rank": values.pop("recip_rank")}
+    rows |= {f"iprec_at_recall_{share:.2f}": 0.9 - share for share in (0.0, 0.1, 0.5)} | values
+    text = "\n".join(
+        f"{name:<22}\tall\t{value:6.4f}" if isinstance(value, float) else f"{name:<22}\tall\t{value}"
+        for name, value in rows.items()
+    )
+    result = gw.identify(text, judgments, scores)
+    assert result.matches["library"][0] == "trec_eval"
+    assert result.matches["name"][0] == "map, Rprec, recip_rank, P_5, P_10, P_100"
+    left_out = ["'gm_map' (0.2345)", "'bpref' (0.1234)", "'iprec_at_recall_0.00' (0.9000)",
+                "'iprec_at_recall_0.10' (0.8000)", "'iprec_at_recall_0.50' (0.4000)"]  # fmt: skip
+    assert result.text.startswith(f"The search left out {', '.join(left_out[:-1])} and {left_out[-1]}, because")
+
+
+@pytest.mark.parametrize("kind", ["ties", "empty", "weights"])
+def test_both_gains_in_one_log(kind):
+    judgments, scores = make_data(kind, 1)
+    names = ["ndcg_linear@10", "ndcg_exp@10", "ndcg_exp@5", "map@10", "mrr"]
+    values = {name: round(evaluate(name, judgments, scores), 6) for name in names}
+    for text in (values, "  ".join(f"valid_0 {name}: {value}" for name, value in values.items())):
+        result = gw.identify(text, judgments, scores)
+        assert ", ".join(names) in set(result.matches["metric"])
+        first = result.matches.loc[0, "metric"].split(", ")
+        assert [evaluate(name, judgments, scores) for name in first] == pytest.approx(list(values.values()), abs=1e-6)
+    assert "linear gain" not in result.text.partition("yours")[0].partition("next:")[0]
+    for own in names[:2]:
+        others = gw.identify(values, judgments, scores, metric=own.replace("@", "(empty=1,ties=worst)@"))
+        assert "gain" not in set(others.steps["option"][others.steps["effect"] != 0])
+    wrong = values | {"ndcg_exp@5": values["ndcg_exp@5"] + 0.01}
+    assert gw.identify(wrong, judgments, scores).matches.empty
+
+
+def test_numbers_of_one_name_have_one_gain():
+    judgments, scores = make_data("ties", 1)
+    linear, exponential = (round(evaluate(f"ndcg_{gain}", judgments, scores), 6) for gain in ("linear@10", "exp@5"))
+    assert gw.identify({"ndcg@10": linear, "ndcg@5": exponential}, judgments, scores).matches.empty
+
+
+def test_the_best_scores_of_catboost(tmp_path, monkeypatch):
+    catboost = pytest.importorskip("catboost")
+    monkeypatch.chdir(tmp_path)  # eval_metrics writes files.
+    data = gw.data.simulate(60, seed=3)
+    pool = catboost.Pool(data.features, data.labels, group_id=data.qid)
+    options = {"loss_function": "YetiRank", "iterations": 5, "thread_count": 1, "verbose": False}
+    names = ["NDCG:top=10", "NDCG:top=10;type=Exp", "DCG:type=Exp", "NDCG:top=5;type=Exp"]
+    model = catboost.CatBoost(options | {"allow_writing_files": False}).fit(pool)
+    values = {name: curve[-1] for name, curve in model.eval_metrics(pool, names).items()}
+    scores = model.predict(data.features)
+    for text in (values, str(values), {name.replace("top=10;type=Base", "top=10"): v for name, v in values.items()}):
+        result = gw.identify(text, data.judgments(), scores)
+        assert result.matches.loc[0, "library"] == "CatBoost"
+        assert result.matches.loc[0, "value"] == pytest.approx(next(iter(values.values())), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("mean", "spread"),
+    [
+        ("mean_test_ndcg", "std_test_ndcg"),
+        ("valid ndcg@10-mean", "ndcg@10-stdv"),
+        ("test-ndcg@10-mean", "test-ndcg@10-std"),
+        ("ndcg@10", "ndcg@10_std"),
+        ("test-NDCG:top=10;type=Exp-mean", "test-NDCG:top=10;type=Exp-std"),
+    ],
+)
+def test_a_standard_deviation_over_folds_is_left_out(mean, spread):
+    """The names of scikit-learn's cv_results_ and of the cv functions of LightGBM, XGBoost and CatBoost."""
+    for text in (
+        {mean: 0.6123, spread: 0.0123},
+        f"{mean}: 0.6123 {spread}: 0.0123",
+        f"{mean} 0.6123\n{spread}  0.0123",
+    ):
+        numbers = parse_printed(text)
+        assert [(number.value, number.name is None) for number in numbers] == [(0.6123, False), (0.0123, True)]
+
+
+def test_the_name_of_a_standard_deviation_is_listed():
+    result = gw.identify({"test-ndcg@10-mean": 0.75, "test-ndcg@10-std": 0.01}, *make_data("ties", 1))
+    assert result.text.startswith("The search left out 'test-ndcg@10-std' (0.01), because no known metric has such a")
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda frame: frame.to_string(),
+        lambda frame: frame.to_string(index=False),
+        lambda frame: frame.to_csv(),
+        lambda frame: frame.to_csv(index=False, sep="\t"),
+        lambda frame: "| epoch | ndcg@10 | loss | map@5 |\n|---|---|---|---|\n| 3 | 0.6486 | 0.5123 | 0.559 |",
+    ],
+    ids=["string", "without index", "csv", "tsv", "markdown"],
+)
+def test_a_table_with_one_row(write):
+    frame = pd.DataFrame({"epoch": [3], "ndcg@10": [0.6486], "loss": [0.5123], "map@5": [0.559]})
+    found = [(number.value, number.name, number.k, number.unknown_name) for number in parse_printed(write(frame))]
+    expected = [
+        (3.0, None, None, "epoch"),
+        (0.6486, "ndcg", 10, ""),
+        (0.5123, None, None, "loss"),
+        (0.559, "map", 5, ""),
+    ]
+    assert found == expected
+
+
+def test_two_rows_of_a_table_have_two_values():
+    with pytest.raises(ValueError, match="one value per metric"):
+        gw.identify("ndcg@5 map@5\n0.61 0.5\n0.62 0.51", *make_data("ties", 1))

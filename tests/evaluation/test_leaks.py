@@ -3,6 +3,7 @@
 from collections import Counter
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse
 import xgboost as xgb
@@ -95,6 +96,89 @@ def test_rows_of_equal_ids_are_unknown_if_they_cannot_be_compared():
     changed = RankingData(TEST.features + 1, TEST.labels, qid=TEST.qid, query_ids=TEST.query_ids)
     (finding,) = (each for each in gw.check({"a": TEST, "b": changed}).findings if each.code == "same ids")
     assert "the id of a query of a, but other rows" in finding.text
+
+
+def is_same_id(first, second):
+    """Return whether two ids are the same: equal numbers, equal texts, or a whole number and its digits."""
+    if isinstance(first, str) == isinstance(second, str):
+        return first == second  # Python compares integers and floats exactly.
+    text, number = (first, second) if isinstance(first, str) else (second, first)
+    return text == (str(int(number)) if number == int(number) else str(number))
+
+
+ID_TYPES = {
+    "integers": np.arange(3, 30),
+    "floats": np.arange(3, 30, dtype=np.float64),
+    "float32": np.arange(3, 30, dtype=np.float32),
+    "fractions": np.arange(3, 30) + np.resize([0.0, 0.5], 27),
+    "large": np.append(np.arange(3, 15), 2.0**53 - 1 - np.arange(12)),
+    "large integers": np.append(np.arange(3, 15), 2**53 + 3 - np.arange(24)),
+    "texts": np.array([str(number) for number in range(3, 30)]),
+    "padded": np.array([f"{number:02d}" for number in range(3, 30)]),
+    "decimals": np.array([f"{number}.0" for number in range(3, 30)]),
+}
+
+
+@pytest.mark.parametrize("first", ID_TYPES)
+@pytest.mark.parametrize("second", ID_TYPES)
+def test_ids_of_another_type_are_those_of_plain_python(first, second):
+    rng = np.random.default_rng(5)
+    ids = [rng.permutation(ID_TYPES[kind])[:15] for kind in (first, second)]
+    expected = [
+        place for place, own in enumerate(ids[1].tolist()) if any(is_same_id(each, own) for each in ids[0].tolist())
+    ]
+    parts = [gw.Judgments(np.resize([1.0, 0.0], 30), qid=np.repeat(each, 2)) for each in ids]
+    assert find(*parts) == ([], expected)
+    noise = iter(rng.normal(size=(2, 30, 1)))
+    data = [RankingData(next(noise), np.resize([1.0, 0.0], 30), qid=np.repeat(each, 2)) for each in ids]
+    assert find(*data) == ([], expected)
+    assert expected or {first, second} & {"padded", "decimals", "large integers", "fractions"}
+    clusters = {own: 1000 + place for place, own in enumerate(ids[0].tolist())}
+    found = [each.text for each in gw.check(dict(zip("ab", parts, strict=True)), clusters=clusters).findings
+             if each.code == "clusters"]  # fmt: skip
+    assert [text.split()[0] for text in found] == ([f"{len(expected)}"] if expected else [])
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.float64, np.float32, object])
+def test_documents_of_another_type(kind):
+    labels, queries = np.resize([2.0, 1.0, 0.0], 12), np.repeat([7, 9, 12, 15], 3)
+    documents = np.arange(100, 112)
+    first = gw.Judgments(labels, qid=queries, document_ids=documents)
+    second = gw.Judgments(labels, qid=queries.astype(kind), document_ids=documents.astype(kind))
+    assert find(first, second) == ([0, 1, 2, 3], [])
+    other = gw.Judgments(labels, qid=queries.astype(kind), document_ids=(documents + 100).astype(kind))
+    assert find(first, other) == ([], [0, 1, 2, 3])
+    padded = gw.Judgments(labels, qid=queries, document_ids=[f"0{document}" for document in documents])
+    assert find(first, padded) == ([], [0, 1, 2, 3])
+
+
+@pytest.mark.parametrize("features", [[], ["bm25"]])
+def test_columns_of_frames_with_floats_that_pandas_made(features):
+    """A column of integers becomes one of floats if a row is missing, for example after a merge."""
+    columns = {"query": [7, 7, 9, 9], "label": [1, 0, 0, 2], "user": [3, 3, 4, 4], "document": [1, 2, 1, 2]}
+    frame = pd.DataFrame(columns | {name: [0.1, 0.2, 0.3, 0.4] for name in features})
+    floats = frame.astype(dict.fromkeys(["query", "user", "document"], float))
+    result = gw.check({"a": frame, "b": floats}, document="document", clusters="user")
+    texts = {each.code: each.text for each in result.findings if each.part == "b"}
+    assert "2 of 2 queries of b have all or most rows in a, too (the first is query '7')" in texts["leak"]
+    assert "2 of 2 clusters also occur in a (3 and 4)" in texts["clusters"]
+
+
+def test_categories_of_another_type():
+    """Categories are floats if the column had a missing value when it became categorical."""
+    rng = np.random.default_rng(0)
+    table = {"query": np.repeat([7, 9, 12], 8), "label": rng.integers(0, 3, 24), "x": rng.normal(size=24)}
+    frame = pd.DataFrame(table | {"shop": rng.integers(1, 5, 24)})
+    first, second, third = (
+        frame.astype({"shop": kind}).astype({"shop": "category"}) for kind in ("int64", "float64", str)
+    )
+    assert find_codes(first, second) == ["leak"]
+    assert find_codes(first, third) == ["same ids"]
+
+
+def find_codes(first, second):
+    codes = (found.code for found in gw.check({"first": first, "second": second}).findings)
+    return [code for code in codes if code in ("leak", "same ids")]
 
 
 def test_single_equal_rows_and_common_rows_are_no_leak():

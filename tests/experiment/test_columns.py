@@ -10,6 +10,7 @@ import pytest
 import gainwise as gw
 from gainwise.data import from_frame, simulate
 from gainwise.experiment import Candidate, Experiment, k_folds
+from gainwise.experiment.experiment import _align_labels
 
 REVENUE = gw.DCG(gain="linear", discount="none", k=5, column="revenue", name="revenue")
 METRICS = ["ndcg_linear@5", REVENUE, "mrr(column=clicked)"]
@@ -153,3 +154,17 @@ def test_bad_parts(parts):
         Experiment(CANDIDATES, *plain.split_queries(0.4, 0.3, 0.3, seed=1), METRICS, groups="user")
     with pytest.raises(ValueError, match=r"no key 'usr' \(did you mean 'user'"):
         Experiment(CANDIDATES, *parts, METRICS, groups="usr")
+
+
+@pytest.mark.parametrize("convert", [int, float, str])
+@pytest.mark.parametrize("kind", [int, float])
+def test_labels_by_ids_of_another_type(convert, kind):
+    data = from_frame(
+        make_frame(9).assign(query=lambda frame: pd.factorize(frame["query"])[0].astype(kind) + 3),
+        label="label", query="query", features=["f0"],
+    )  # fmt: skip
+    users = [f"u{number}" for number in range(9)]
+    by_id = {convert(number + 3): user for number, user in enumerate(users)}
+    ids = data.query_ids.tolist()
+    labels = _align_labels(by_id, pd.DataFrame({"user": pd.Series(by_id)}), ids)
+    assert labels["clusters"] == labels["segments"]["user"] == tuple(users)

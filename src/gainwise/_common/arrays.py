@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +48,9 @@ def vector(name: str, values: Any) -> np.ndarray[Any, Any]:
         hint = f" Pass {name}.ravel() if each entry is one document." if is_column else ""
         if name == "scores" and array.shape[1:] == (2,):
             hint = " Pass scores[:, 1] if they are the probabilities of two classes."
+        columns = list(getattr(values, "column_names", getattr(values, "columns", ())))
+        if columns:
+            hint = f" Pass one of its columns, for example {name}[{columns[0]!r}]."
         raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}.{hint}")
     return array
 
@@ -95,6 +99,18 @@ def identifiers(name: str, values: Any) -> np.ndarray[Any, Any]:
         _validate_exact(name, array)
         return array
     return array if _is_faithful(array, values) else objects(values)
+
+
+def format_id(value: Any) -> str:
+    """Return an id as text, in which a whole float is the integer, because pandas makes floats of integers.
+
+    Floats from 2**53 on are left as they are, because several integers may have been rounded to one of them.
+
+    >>> format_id(7), format_id(7.0), format_id(7.5), format_id("7.0"), format_id("07")
+    ('7', '7', '7.5', '7.0', '07')
+    """
+    number = float(value) if isinstance(value, float | np.floating) else math.nan
+    return str(int(number)) if number.is_integer() and abs(number) < EXACT else str(value)
 
 
 def _is_faithful(array: np.ndarray[Any, Any], items: Any) -> bool:

@@ -113,9 +113,9 @@ def compare(
     Raises
     ------
     ValueError
-        If the number of scores is wrong, a score is NaN, a metric is unknown or skips every query, metrics treat
-        weights differently, or a configuration has fewer than three repeats. If scores are off by one row: a shift
-        improves them, and makes them better than random order, by more than five standard errors each.
+        If the number of scores is wrong, a score is NaN, a prediction fails, a metric is unknown or skips every query,
+        metrics treat weights differently, or a configuration has fewer than three repeats. If scores are off by one
+        row: a shift improves them, and makes them better than random order, by more than five standard errors each.
     TypeError
         If `judgments` is not a `Judgments` object.
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._common.arrays import align_rows, factorize, index_of, integers, is_missing, nearest, numbers, vector
+from .._common.arrays import align_rows, factorize, format_id, index_of, integers, is_missing, nearest, numbers, vector
 from .._common.text import agree, pluralize
 from .._common.validation import validate_distinct, validate_text
 from ..judgments import Judgments
@@ -74,7 +74,8 @@ class RankingData:
     qid : ndarray of int64, shape (documents,)
         Query of each row, as a code from 0 to Q − 1 in order of first appearance.
     query_ids : ndarray of str, shape (Q,)
-        Query ids. `query_ids[qid[i]]` is the id of row i's query. If you passed `group`, these are "0", "1", …
+        Query ids. `query_ids[qid[i]]` is the id of row i's query. If you passed `group`, these are "0", "1", … The
+        text of a whole float is that of the integer: 7.0 is "7".
     document_ids : tuple of str, or None
         One id per row.
     weight : ndarray of float64, shape (Q,) or (documents,), or None
@@ -701,7 +702,9 @@ def _convert_ids(name: str, ids: list[Any]) -> list[str]:
         missing = next((at for at, value in enumerate(ids) if is_missing(value)), None)
         if missing is not None:
             raise ValueError(f"{name} has no id at position {missing}")
-        ids = [value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value) for value in ids]
+        ids = [
+            value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else format_id(value) for value in ids
+        ]
     try:
         "".join(ids).encode()
     except UnicodeEncodeError:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from .._common.arrays import factorize
+from .._common.arrays import factorize, format_id, index_of
 from .._common.lazy import pandas as pd
 from .._common.text import TextResult, agree, format_mean, join_names, pluralize
 from .._common.validation import validate_choice, validate_ordered
@@ -151,8 +151,9 @@ def check(
         Columns of DataFrames with query ids and labels.
     document : str, optional
         Column of DataFrames with document ids. Further numeric and categorical columns are features.
-    clusters : str or mapping of query id to cluster, optional
-        Column of DataFrames with clusters of queries such as users, or the cluster of each query.
+    clusters : str, Series, or mapping of query id to cluster, optional
+        Column of DataFrames with clusters of queries such as users, or the cluster of each query. A Series is indexed
+        by query id.
     ignore : iterable of str, optional
         Codes of findings to leave out.
 
@@ -211,7 +212,9 @@ def check(
             names = join_names(part.unread, most=5)
             not_checked.append(f"{names} of {part.name}, because only numeric and categorical columns are features.")
     readable = [part for part in parts if not part.error]
-    by_query = clusters if isinstance(clusters, Mapping) else None
+    by_query = None if clusters is None or column is not None else _read_clusters(clusters)
+    if clusters is not None:
+        not_checked += _list_parts_without_clusters(readable, by_query)
     for first, second in itertools.combinations(readable, 2):
         if not have_comparable_rows(first, second):
             reason = "because it requires the same features in both, or ids of queries and documents"
@@ -490,20 +493,40 @@ def _compare_columns(parts: list[Part]) -> Iterator[Finding]:
             yield _report("column order", "error" if part.kind == "Dataset" else "warning", part, text)
 
 
-def _compare_clusters(parts: list[Part], by_query: Mapping[Any, Any] | None) -> Iterable[Finding]:
+def _read_clusters(clusters: Any) -> dict[str, Any]:
+    """Return the cluster of each query by the text of its id, from a mapping or a Series of pandas."""
+    if not isinstance(clusters, Mapping) and (index_of(clusters) is None or clusters.ndim != 1):
+        raise TypeError(
+            f"clusters must be a column, or a mapping or Series of query id to cluster, got {type(clusters).__name__}."
+        )
+    return {format_id(name): cluster for name, cluster in clusters.items()}
+
+
+def _list_parts_without_clusters(parts: list[Part], by_query: Mapping[str, Any] | None) -> Iterator[str]:
+    """Yield a sentence for each part whose clusters are unknown."""
+    for part in parts:
+        if by_query is None:
+            if part.clusters is None:
+                yield f"Clusters of {part.name}, because its {part.kind} has no columns of clusters."
+        elif part.ids is None:
+            yield f"Clusters of {part.name}, because it has no ids of queries, or they only number the queries."
+        elif not any(name in by_query for name in part.ids):
+            yield f"Clusters of {part.name}, because clusters contains none of its query ids."
+
+
+def _compare_clusters(parts: list[Part], by_query: Mapping[str, Any] | None) -> Iterable[Finding]:
     """Yield the clusters that several parts contain."""
     found: dict[str, set[Any]] = {}
     for part in parts:
         if part.clusters is not None:
             found[part.name] = set(part.clusters.tolist())
         elif by_query is not None and part.ids is not None:
-            texts = {str(name): cluster for name, cluster in by_query.items()}
-            found[part.name] = {texts[name] for name in part.ids if name in texts}
+            found[part.name] = {by_query[name] for name in part.ids if name in by_query}
     for first, second in itertools.combinations(found, 2):
         common = found[first] & found[second]
         if common:
             size = f"{len(common):,} of {pluralize(len(found[second]), 'cluster')}"
-            examples = join_names(sorted(map(str, common)), most=3)
+            examples = join_names(sorted(map(format_id, common)), most=3)
             text = (
                 f"{size} also {agree(len(common), 'occur')} in {first} ({examples}), so the parts are not independent."
             )

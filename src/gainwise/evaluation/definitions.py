@@ -103,11 +103,11 @@ class Definition:
         """The name in the library, or here."""
         return self.printed or str(self.metric)
 
-    def fits(self, other: Definition) -> bool:
-        """Return whether one program could have printed both values."""
+    def fits(self, other: Definition, same_name: bool = True) -> bool:
+        """Return whether one program could have printed both values, by the same name of a metric or by another one."""
         if (self.sample, self.library, self.offset) != (other.sample, other.library, other.offset):
             return False
-        if type(self.metric) is type(other.metric):
+        if same_name and type(self.metric) is type(other.metric):
             return self.metric.without_cutoff() == other.metric.without_cutoff()
         same = (getattr(self.metric, option) == getattr(other.metric, option) for option in COMMON if option != "k")
         return bool(self.library) or all(same)

@@ -120,6 +120,8 @@ def explain(
     sklearn     ndcg_linear    0.864           0.864        0.628
     """
     k = validate_integer("k", k)
+    if isinstance(scores, Judgments):
+        raise TypeError("Arguments are in the wrong order: scores is a Judgments object. Call explain(labels, scores).")
     if not isinstance(labels, Judgments):
         labels = build_judgments(labels, group, qid, weight=weight, negative_labels=negative_labels)
     elif not (group is None and qid is None and weight is None):

@@ -113,8 +113,9 @@ def identify(
     ----------
     number : float, str or mapping of str to float
         A number, a line of a log such as ``"valid_0's ndcg@20: 0.6357"``, or values by name. A metric, a cutoff and a
-        library in the text restrict the search, and `text` names an unknown metric, which does not. Several numbers
-        must all match. Half of the last digit is the tolerance, so pass all digits.
+        library in the text restrict the search. Several numbers must all match. If at least one number has the name
+        of a known metric, the search leaves out the numbers without one, and `text` lists them. If no number has, it
+        ignores the names. Half of the last digit is the tolerance, so pass all digits.
     judgments : Judgments
         Relevance labels.
     scores : array-like of float, path or model
@@ -135,8 +136,8 @@ def identify(
     Raises
     ------
     ValueError
-        If a finite number is missing, two numbers of the same metric differ, a score is NaN, or the number of scores
-        is wrong.
+        If a finite number is missing, two searched numbers of the same metric differ, a score is NaN, or the number
+        of scores is wrong.
     TypeError
         If `judgments` is not a Judgments object.
 
@@ -160,10 +161,13 @@ def identify(
     >>> result.matches.loc[0, "metric"]
     'ndcg_exp(ties=order,empty=1,weights=float32_mean)@2'
     """
-    numbers = parse_printed(number)
     validate_judgments("identify(number, judgments, scores)", judgments, number=number, scores=scores)
+    printed = parse_printed(number)
+    numbers = select_searched(printed)
+    if not isinstance(data, Mapping | None):
+        raise TypeError(f"data must map names to pairs of Judgments and scores, got {type(data).__name__}.")
     samples, others = _read_samples(judgments, scores, features, data or {})
-    search = _Search(numbers, None if metric is None else parse_metric(metric), samples)
+    search = _Search(numbers, printed, None if metric is None else parse_metric(metric), samples)
     return _summarize(search, search.find(lambda: [*others, *iter_mistakes(judgments, samples[0].scores)]))
 
 
@@ -199,10 +203,12 @@ def _read_samples(
 class _Search:
     """The search for definitions that match all numbers, and the values that it computed.
 
-    `own` is your metric. `simple` are the metrics of libraries and of gainwise, for the first number.
+    `printed` are all numbers of the text. `own` is your metric. `simple` are the metrics of libraries and of gainwise,
+    for the first number.
     """
 
     numbers: list[PrintedNumber]
+    printed: list[PrintedNumber]
     own: Metric | None
     samples: list[Sample]
     simple: list[Definition] = field(default_factory=list)
@@ -251,7 +257,17 @@ class _Search:
             if number is self.numbers[0] and not sample.check:
                 self.simple += [definition for definition in evaluated if definition.source in (1, 2)]
             matching.append([definition for definition in evaluated if number.matches(definition.value)])
-        matches = ([first, *(next(filter(first.fits, x), None) for x in matching[1:])] for first in matching[0])
+        same = [number.name == self.numbers[0].name for number in self.numbers]
+        matches = (
+            [
+                first,
+                *(
+                    next((x for x in definitions if first.fits(x, is_same)), None)
+                    for definitions, is_same in zip(matching[1:], same[1:], strict=True)
+                ),
+            ]
+            for first in matching[0]
+        )
         return [tuple(found) for match in matches if len(found := [x for x in match if x is not None]) == len(match)]
 
     def _order(self, definition: Definition) -> tuple[Any, ...]:
@@ -283,9 +299,13 @@ class _Search:
         return nearest[:MAX_NEAREST]
 
     def pick_alike(self, match: Match) -> Definition:
-        """Return the definition that is most similar to your own metric: of its class, with its cutoff."""
-        own = self.own
-        return max(match, key=lambda x: own is not None and (type(x.metric) is type(own), x.metric.k == own.k))
+        """Return the definition that is most similar to your own metric: of its class, with its cutoff and its name."""
+        if self.own is None:
+            return match[0]
+        own = Definition(self.own, 0)
+        return max(
+            match, key=lambda x: (type(x.metric) is type(own.metric), x.metric.k == own.metric.k, x.base == own.base)
+        )
 
     def list_steps(self, definition: Definition) -> list[Step]:
         """Return the steps from your own metric to a definition."""
@@ -356,9 +376,27 @@ def _name_line(line: list[Match]) -> str:
 
 
 def _describe(line: list[Match]) -> str:
-    """Return the options that all definitions of a line have in common."""
-    shared = [text for text in line[0][0].list_options() if all(text in match[0].list_options() for match in line)]
+    """Return the options that all definitions of a line have in common, as far as their metrics have them."""
+    first = line[0][0]
+    alike = [x for match in line for x in match if x is match[0] or type(x.metric) is type(first.metric)]
+    shared = [text for text in first.list_options() if all(text in x.list_options() for x in alike)]
     return f": {', '.join(shared)}" if shared else ""
+
+
+def _describe_unused(printed: list[PrintedNumber]) -> Iterator[str]:
+    """Yield a sentence about names that the search did not use, or about numbers that it left out."""
+    if not any(number.name for number in printed):
+        unknown = list(dict.fromkeys(repr(number.unknown_name) for number in printed if number.unknown_name))
+        if unknown:
+            yield f"The search ignored {join_names(unknown)}, because no known metric has such a name."
+        return
+    other = [f"{x.unknown_name!r} ({x.text})" for x in printed if not x.name and x.unknown_name]
+    if other:
+        yield f"The search left out {join_names(other, len(other))}, because no known metric has such a name."
+    unnamed = [x.text for x in printed if not x.name and not x.unknown_name]
+    if unnamed:
+        have = "it has" if len(unnamed) == 1 else "they have"
+        yield f"The search left out {join_names(unnamed, len(unnamed))}, because {have} no name."
 
 
 def _write(
@@ -366,9 +404,7 @@ def _write(
 ) -> Iterator[str]:
     """Yield the lines of the text."""
     target, be = search.numbers[0].value, agree(len(search.numbers), "are")
-    unknown = dict.fromkeys(repr(number.unknown_name) for number in search.numbers if number.unknown_name)
-    if unknown:
-        yield f"The search ignored {join_names(list(unknown))}, because no known metric has such a name."
+    yield from _describe_unused(search.printed)
     if not lines:
         yield f"None of the searched definitions gives {search.title} on these data."
         low, high = min(search.values[0], default=np.nan), max(search.values[0], default=np.nan)
@@ -381,9 +417,9 @@ def _write(
     if count > MAX_LINES:
         yield f"{search.title} matches {pluralize(count, 'value')} of different definitions. Pass more digits."
     verb = "may be" if search.accidental > MAX_ACCIDENTAL else f"{be} consistent with"
+    first = f"For example, {search.title} {verb}" if count > MAX_LINES else f"{search.title} {verb}"
     for place, line in enumerate(lines):
-        start = f"{search.title} {verb}" if place == 0 and count <= MAX_LINES else "or"
-        yield f"{start} {_name_line(line)}{_describe(line)}."
+        yield f"{'or' if place else first} {_name_line(line)}{_describe(line)}."
     if search.own is not None:
         changes = [f"{step} ({format_number(step.effect, plus=True)})" for step in steps if step.effect]
         goal = "" if lines or not nearest else f" to {_name_line(nearest[0])}"
@@ -409,12 +445,33 @@ _IN_PARENTHESES = re.compile(r"[^()]*\)")
 """The text after a value in parentheses, such as an option or an interval."""
 
 _WHOLE = re.compile(r"(?:^|[:=\s])([-+]?\d+)()\s*$")
+_CELL = re.compile(r"nan|[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?%?", re.IGNORECASE)
 _DEVIATION = re.compile(r"(?:\s\+\s|(?<=\d)\+|±|\+/?[-−])\s*[\d.]+")
 """The standard deviation that cross-validation prints after a mean."""
+
+_LEVEL = re.compile(r"(?<![\d.])\d+(?:\.\d+)?\s*%[-\s]*(?=(?:CI|confidence|credible|HDI)\b)", re.IGNORECASE)
+"""The confidence level of an interval."""
+
+_INTERVAL = re.compile(
+    rf"((?<![\w.@])[-+]?(?:{_DIGITS})(?:e[-+]?\d+)?(?:[ \t]*%)?|[:=][ \t]*\d+)"  # the number
+    r"[ \t,;]*(?:(?:CI|(?:confidence|credible) interval|HDI)[ \t]*(?:[:=][ \t]*)?)?"
+    r"\[(?:[-+−–.,;:%\d\s]|(?<=\d)e|to\b|CI\b|(?:confidence|credible) interval\b|HDI\b)*\]",
+    re.IGNORECASE,
+)
+"""A number and an interval in brackets behind it. Other brackets contain words, such as those of a progress bar."""
 
 _CUTOFF = re.compile(
     r"(?:@|_at_|_|(?<!\d)\.|\btop[-_ ]?|\b(?:k|n|at|top_k|topk)\s*[=:]?\s*\[?|=\[?)([1-9]\d{0,8})(?![\d.]*\.\d)"
 )
+
+_GAIN = re.compile(r"\bN?DCG:(?:top=\d+;)?type=(Exp|Base)\b")
+_GAINS = {"Exp": "exp", "Base": "linear"}
+"""The gain of NDCG and DCG in the names of CatBoost."""
+
+_SPREAD = re.compile(
+    r"\b(?:std|stddev|stderr)_[\w@]*['\"]?\s*[:=]?\s*$|[-_](?:std|stdv|stddev|stderr)['\"]?\s*[:=]?\s*$"
+)
+"""The name of a standard deviation over folds, such as `std_test_ndcg` and `valid ndcg@10-stdv`."""
 
 _PARENTHESES = re.compile(r"\([^()]*\)")
 _OPTION = re.compile(r"\b(?!(?:k|n|top_?k)=)\w+=[^,()]*")
@@ -431,7 +488,7 @@ _SIGNATURES = {
     "ignite": r"\((?:top_k=\[|top_k=\d+\):)",
     "keras_rs": r"(?:DCG|Mean\w+|AtK)\(k=",
     "recommenders": r"_at_k\(",
-    "lenskit": r"\(n=",
+    "lenskit": r"[A-Za-z]\(n=",
 }
 """Names of metrics and lines of logs that only one library writes."""
 
@@ -494,26 +551,42 @@ class PrintedNumber:
 
 def _list_names() -> dict[str, str]:
     """Return the name here of each metric by its lowercase name in a text. Names of gainwise are exact."""
-    names = {name: re.split("_", translated)[0] for name, translated in OTHER_NAMES.items() if len(name) > 1}
+    names = {name: re.split("_", translated)[0] for name, translated in OTHER_NAMES.items()}
     for convention in CONVENTIONS.values():
         for own, printed in convention.prints.items():
             spelled = re.split(r"[@:({]|_\{", printed)[0].lower()
             names[spelled] = re.split(r"[_@(]", own)[0]
-    names |= _SPELLINGS | {f"{letter}{sign}": "precision" for letter in "p" for sign in "@_"}
+    names |= _SPELLINGS
     return names | {name: name for name in BUILT_IN}
 
 
-def _find_library(text: str) -> str | None:
-    """Return the library that a text names, or whose log or names of metrics it contains."""
+def _find_library_name(text: str) -> str | None:
+    """Return the library that a text names."""
     lower = text.lower()
     for library, convention in CONVENTIONS.items():
         if any(re.search(rf"\b{re.escape(name.lower())}\b", lower) for name in (library, convention.title)):
             return library
-    return next((library for library, pattern in _SIGNATURES.items() if re.search(pattern, text)), None)
+    return None
+
+
+def _find_library(text: str) -> str | None:
+    """Return the library that a text names, or whose log or names of metrics it contains."""
+    signed = (library for library, pattern in _SIGNATURES.items() if re.search(pattern, text))
+    return _find_library_name(text) or next(signed, None)
 
 
 _NAMES = _list_names()
-_NAME = re.compile(rf"(?<![a-z])(?:{'|'.join(map(re.escape, sorted(_NAMES, key=len, reverse=True)))})(?![a-z]|_gain)")
+_NAME = re.compile(
+    r"(?<![a-z])(?<!\bgm_)(?<!\bset_)(?<!\biprec_at_)"  # gm_map, set_map and iprec_at_recall_0.10 of trec_eval
+    rf"(?:{'|'.join(map(re.escape, sorted(_NAMES, key=len, reverse=True)))})(?![a-z]|_gain|_rel\b|_mult_)"
+    r"(?<!(?<![a-z])p(?![@_(]))(?<!(?<![a-z])p(?=_[a-z]))"  # A p without a cutoff or options is a probability.
+)
+"""A name of a metric, which is not a part of the name of another one."""
+
+_NAMED_WHOLE = re.compile(rf"{_NAME.pattern}(?:@\d+-?)?['\"]?\s*[:=]\s*([01])()(?![\w.@%:]|\s*%|,\d)", re.IGNORECASE)
+"""A value without decimals behind the name of a metric. LightGBM prints 1 for 1.0."""
+
+_NOT_FINITE = re.compile(r"[:=]\s*[-+]?(?:nan|inf(?:inity)?)\b", re.IGNORECASE)
 
 
 def _parse_number(digits: str, percent: bool, label: str, library: str | None) -> PrintedNumber:
@@ -521,18 +594,18 @@ def _parse_number(digits: str, percent: bool, label: str, library: str | None) -
     value = float(digits) * scale
     mantissa, _, exponent = digits.lower().partition("e")
     half = 0.5 * 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2])) * scale
+    label = _NOT_FINITE.split(label)[-1]  # The name of another value.
     label = _PARENTHESES.sub(lambda options: _OPTION.sub("", options[0]), label)
-    names = list(_NAME.finditer(label.lower()))
+    names = [] if _SPREAD.search(label) else list(_NAME.finditer(label.lower()))
     name = names[-1] if names else None
-    cutoff = None
+    cutoff, gain = None, _GAIN.search(label)
     if name is not None:
-        start = name.end() - (name[0][-1] in "@_")
-        cutoff = _CUTOFF.search(label, start) or _CUTOFF.search(label[: name.start()])
+        cutoff = _CUTOFF.search(label, name.end()) or _CUTOFF.search(label[: name.start()])
     return PrintedNumber(
         f"{digits} %" if percent else digits,
         value,
         max(half * (1 + 1e-9), MIN_TOLERANCE * abs(value)),
-        None if name is None else _NAMES[name[0]],
+        None if name is None else _NAMES[name[0]] + (f"_{_GAINS[gain[1]]}" if gain else ""),
         None if cutoff is None else int(cutoff[1]),
         library,
         percent,
@@ -545,17 +618,17 @@ def _find_unknown_name(label: str) -> str:
 
     >>> [_find_unknown_name(label) for label in ("auc: ", "eval-auc:", "auc ", "gauc@10=", "LightGBM: ", "it is ")]
     ['auc', 'eval-auc', 'auc', 'gauc', '', '']
+    >>> [_find_unknown_name(label) for label in ("{'val/loss': ", "bpref  all  ", "| loss | ")]
+    ['val/loss', 'bpref', 'loss']
     """
-    match = re.search(r"(?:^|\s)([^\W\d][\w.-]*)(?:@\d+)?\s*[:=]\s*$", label) or re.fullmatch(
-        r"\s*([^\W\d][\w.-]*)(?:@\d+)?\s*", label
-    )
-    return "" if match is None or _find_library(match[1]) else match[1]
+    match = re.search(
+        r"(?:^|[\s'\"])([^\W\d][\w./-]*(?:@\d+[-_]\w+)?)(?:@\d+)?['\"]?\s*[:=]\s*$", label
+    ) or re.fullmatch(r"[\s,|│]*([^\W\d][\w./-]*(?:@\d+[-_]\w+)?)(?:@\d+)?(?:\s+all\b)?[\s|│]*", label)
+    return "" if match is None or _find_library_name(match[1]) else match[1]
 
 
 def parse_printed(number: Any) -> list[PrintedNumber]:
-    """Return the numbers in a text, a mapping of names to numbers, or a number.
-
-    Raise if there is none, one is not finite, or two numbers of the same metric differ.
+    """Return the numbers in a text, a mapping of names to numbers, or a number. Raise if there is no finite one.
 
     >>> [(n.value, n.name, n.k, n.library) for n in parse_printed("valid_0's ndcg@5: 0.59  valid_0's ndcg@10: 0.61")]
     [(0.59, 'ndcg', 5, 'lightgbm'), (0.61, 'ndcg', 10, 'lightgbm')]
@@ -564,37 +637,73 @@ def parse_printed(number: Any) -> list[PrintedNumber]:
     >>> [(n.value, n.name, n.k) for n in parse_printed("best P@5 run, ndcg@10: 0.61")]
     [(0.61, 'ndcg', 10)]
     """
+    texts = [] if isinstance(number, Mapping) else _read_table(_to_text(number))
     if isinstance(number, Mapping):
-        parsed = [entry for name, value in number.items() for entry in parse_printed(f"{name}: {_to_text(value)}")]
-    else:
-        text = _DEVIATION.sub("", _to_text(number))
-        library, end, parsed = _find_library(text), 0, []
-        values = list(_VALUE.finditer(text))
+        texts = [f"{name}: {_to_text(value, f'number[{name!r}]')}" for name, value in number.items()]
+    parsed = [entry for text in texts for entry in parse_printed(text)]
+    if not texts and not isinstance(number, Mapping):
+        text = _INTERVAL.sub(r"\1", _LEVEL.sub("", _DEVIATION.sub("", _to_text(number))))
+        library, end = _find_library(text), 0
+        values = sorted([*_VALUE.finditer(text), *_NAMED_WHOLE.finditer(text)], key=lambda match: match.start(1))
         outside = [match for match in values if not _IN_PARENTHESES.match(text, match.end())]
         for match in outside or list(_WHOLE.finditer(text)) or values:
             if math.isfinite(float(match[1])):
-                parsed.append(_parse_number(match[1], bool(match[2]), text[end : match.start()], library))
+                parsed.append(_parse_number(match[1], bool(match[2]), text[end : match.start(1)], library))
             end = match.end()
     if not parsed:
         raise ValueError(
             f"number must contain a finite number, got {str(number)!r:.80}. Pass for example 'ndcg@10: 0.63'."
         )
-    for position, entry in enumerate(parsed):
-        for earlier in parsed[:position]:
+    return list(dict.fromkeys(parsed))
+
+
+def _read_table(text: str) -> list[str]:
+    r"""Return the cells of a table, each with its name in the header, or nothing for another text.
+
+    >>> _read_table("   ndcg@10  map@10\n0   0.6486   0.559")
+    ['ndcg@10: 0.6486', 'map@10: 0.559']
+    """
+    header, *rows = [line for line in text.splitlines() if re.search(r"\w", line)] or [""]
+    names = re.findall(r"[^\s|│,]+", header)
+    if _VALUE.search(header) or sum(_NAME.search(name.lower()) is not None for name in names) < 2:
+        return []
+    table = []
+    for row in rows:
+        cells = re.findall(r"[^\s|│,]+", row)
+        values = cells[-len(names) :]  # Without the number of the row.
+        if len(cells) - len(names) not in (0, 1) or not all(_CELL.fullmatch(value) for value in values):
+            return []
+        table += [f"{name}: {value}" for name, value in zip(names, values, strict=True) if value.lower() != "nan"]
+    return table
+
+
+def select_searched(numbers: Sequence[PrintedNumber]) -> list[PrintedNumber]:
+    """Return the numbers with known names, or all different numbers if there are none.
+
+    Raise if two numbers of the same metric differ.
+
+    >>> [n.text for n in select_searched(parse_printed("100% auc: 0.71  ndcg@10: 0.61  loss=0.52"))]
+    ['0.61']
+    >>> [n.text for n in select_searched(parse_printed({"auc": 0.71, "gauc": 0.71}))]
+    ['0.71']
+    """
+    named = [number for number in numbers if number.name]
+    searched = list(dict.fromkeys(replace(number, unknown_name="") for number in named or numbers))
+    for position, entry in enumerate(searched):
+        for earlier in searched[:position]:
             if (entry.name, entry.k) == (earlier.name, earlier.k) and entry.value != earlier.value:
                 raise ValueError(
                     f"number must have one value per metric, got {earlier.title} and {entry.title}. Pass the part of "
                     "the text that describes these data."
                 )
-    return list(dict.fromkeys(parsed))
+    return searched
 
 
-def _to_text(number: Any) -> str:
+def _to_text(number: Any, argument: str = "number") -> str:
     """Return a number with the digits of its shortest text, or a text unchanged."""
     if isinstance(number, str):
         return number
     if not isinstance(number, Real) or isinstance(number, bool):
-        raise TypeError(
-            f"number must be a number, a text or a mapping of names to numbers, got {type(number).__name__}."
-        )
+        kinds = "a number, a text or a mapping of names to numbers" if argument == "number" else "a number or a text"
+        raise TypeError(f"{argument} must be {kinds}, got {type(number).__name__}.")
     return str(number)

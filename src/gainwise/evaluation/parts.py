@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._common import cached_property
-from .._common.arrays import factorize
+from .._common.arrays import factorize, format_id
 from .._common.lazy import pandas as pd
 from .._common.text import agree, pluralize
 from ..data import RankingData, from_frame
@@ -95,7 +95,8 @@ class Part:
         if self.documents is None or self.ids is None:
             return None
         pairs = zip(np.array(self.ids, dtype=object)[self.queries], self.documents.tolist(), strict=True)
-        codes = pd.util.hash_array(np.array([f"{query}\n{document}" for query, document in pairs], dtype=object))
+        texts = [f"{query}\n{format_id(document)}" for query, document in pairs]
+        codes = pd.util.hash_array(np.array(texts, dtype=object))
         return np.asarray(codes, dtype=np.uint64) + labels
 
     def find_rows(self, queries: Bools) -> Integers:
@@ -126,7 +127,8 @@ def _read_ranking_data(name: str, data: RankingData) -> Part:
     features = data.features.astype(np.float64) if data.categories else data.features
     for column, values in (data.categories or {}).items():  # Codes may differ between parts.
         codes = features[:, (data.feature_names or ()).index(column)]
-        numbers = np.array([zlib.crc32(repr(value).encode()) for value in values], dtype=np.float64)
+        texts = [repr(value) if isinstance(value, str) else format_id(value) for value in values]
+        numbers = np.array([zlib.crc32(text.encode()) for text in texts], dtype=np.float64)
         codes[~np.isnan(codes)] = numbers[codes[~np.isnan(codes)].astype(np.int64)]
     return Part(
         name, "RankingData", data.labels, data.qid, drop_numbers(data.query_ids.tolist()), features,
@@ -151,6 +153,9 @@ def _read_judgments(name: str, data: Judgments) -> Part:
 
 def _read_frame(name: str, frame: Any, columns: Mapping[str, Any]) -> Part:
     """Return a frame, whose further numeric columns are features."""
+    for role in ("query", "label"):
+        if columns.get(role) is None:
+            raise TypeError(f"{role} must be the name of a column, got None.")
     table = as_pandas(frame, "frame")
     roles = {role: column for role, column in columns.items() if column is not None}
     by_role = {role: get_column(table, column, name, role) for role, column in roles.items()}
@@ -202,6 +207,8 @@ def _read_field(dataset: Any, field: str) -> Any:
 def _read_dmatrix(name: str, matrix: Any) -> Part:
     """Return a `DMatrix`. A quantile matrix has no original features."""
     labels = np.asarray(matrix.get_label(), dtype=np.float64)
+    if not len(labels):
+        raise ValueError(f"{name} must have labels, got a DMatrix without them. Pass label= to xgboost.DMatrix.")
     boundaries = np.asarray(matrix.get_uint_info("group_ptr")).astype(np.int64)
     queries, error = _assign_queries(labels, np.diff(boundaries) if len(boundaries) else None)
     is_plain = not error and type(matrix).__name__ == "DMatrix"
@@ -311,10 +318,10 @@ def compute_keys(features: Any, columns: Any = None, dtype: type[Any] = np.float
 def drop_numbers(ids: Sequence[Any]) -> list[str] | None:
     """Return ids as text, or None if they only number the queries from 0.
 
-    >>> drop_numbers(["0", "1", "2"]), drop_numbers([7, 8])
-    (None, ['7', '8'])
+    >>> drop_numbers(["0", "1", "2"]), drop_numbers([0.0, 1.0]), drop_numbers([7, 8.0])
+    (None, None, ['7', '8'])
     """
-    texts = list(map(str, ids))
+    texts = list(map(format_id, ids))
     return None if texts == list(map(str, range(len(texts)))) else texts
 
 

@@ -114,23 +114,39 @@ def read_predictions(
                 AlignedScores(judgments, predictions[name].scores).validate()
         except (ValueError, TypeError, OSError) as error:
             if not allow_incomplete:
-                raise type(error)(f"model {name!r}: {error}") from error.__cause__
+                raise _add_name(error, name) from error.__cause__
             predictions.pop(name, None)
             missing[name] = one_line(error)
     return predictions, missing
 
 
+def _add_name(error: Exception, name: str) -> Exception:
+    """Return an error of the same type with the name of the model, or a ValueError if the type has other arguments.
+
+    >>> _add_name(TypeError("no numbers"), "a"), _add_name(UnicodeDecodeError("ascii", b"", 0, 1, "no"), "a")
+    (TypeError("model 'a': no numbers"), ValueError("model 'a': 'ascii' codec can't decode bytes in position 0-0: no"))
+    """
+    text = f"model {name!r}: {error}"
+    try:
+        return type(error)(text)
+    except Exception:  # For example UnicodeDecodeError.
+        return ValueError(text)
+
+
 def _predict_documents(source: Any, judgments: Judgments, features: Any, all_rounds: bool) -> Prediction:
-    """Return the scores of one model, one per document."""
+    """Return the scores of one model, one per document. Raise a ValueError for other errors of a model."""
     try:
         prediction = _read_scores(source, features, all_rounds)
         scores = numbers("scores", judgments.align_scores(prediction.scores)).astype(np.float64)
-    except (ValueError, TypeError, OSError):
+    except (ValueError, TypeError, OSError, MemoryError):
         raise
     except Exception as error:
-        if type(error).__module__.partition(".")[0].lstrip("_") not in LIBRARIES:
+        if type(error).__module__.partition(".")[0].lstrip("_") in LIBRARIES:
+            raise ValueError(str(error)) from error  # LightGBM and CatBoost have their own errors.
+        if isinstance(source, str | PathLike) or not hasattr(source, "predict"):
             raise
-        raise ValueError(str(error)) from error  # LightGBM and CatBoost have their own errors.
+        message = f": {error}" if str(error) else ""
+        raise ValueError(f"its prediction failed with {type(error).__name__}{message}") from error
     if len(scores) != judgments.documents:
         raise ValueError(
             f"it has {pluralize(len(scores), 'score')}, but there {agree(judgments.documents, 'are')} "

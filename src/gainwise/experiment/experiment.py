@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
-from .._common.arrays import index_of, only_counts
+from .._common.arrays import format_id, index_of, only_counts
 from .._common.text import describe_missing, join_names, pluralize
 from .._common.typing import Columns, FilePath, OfQueries
 from .._common.validation import prefix_errors, validate_integer
@@ -451,9 +451,9 @@ def _align_labels(clusters: Any, segments: Any, ids: Sequence[str]) -> dict[str,
 def _use_text_ids(labels: Any) -> Any:
     """Return labels with text as ids, because `RankingData` stores ids as text."""
     if isinstance(labels, Mapping):
-        return {str(key): _use_text_ids(value) for key, value in labels.items()}
+        return {format_id(key): _use_text_ids(value) for key, value in labels.items()}
     index = index_of(labels)
-    return labels if index is None or only_counts(index) else labels.set_axis(index.map(str))
+    return labels if index is None or only_counts(index) else labels.set_axis(index.map(format_id))
 
 
 def _validate_data(plan: ExperimentPlan, parts: Parts) -> None:
