@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import gainwise as gw
-from gainwise.evaluation.identify import parse_printed
+from gainwise.evaluation.printed_numbers import parse_printed
 from gainwise.metrics.conventions import CONVENTIONS
 
 LOGGED = [("lightgbm", "ndcg_exp@{k}"), ("sklearn", "ndcg_linear@{k}"), ("trec_eval", "map@{k}")]
@@ -660,6 +660,13 @@ def test_a_table_with_one_row(write):
         (0.559, "map", 5, ""),
     ]
     assert found == expected
+
+
+@pytest.mark.parametrize("form", [dict, pd.Series])
+def test_values_by_name(form):
+    """Values that are not finite are left out, as in a text."""
+    numbers = parse_printed(form({"ndcg@10": 0.6486, "auc": float("nan"), "map@5": 0.559}))
+    assert [(number.name, number.k, number.value) for number in numbers] == [("ndcg", 10, 0.6486), ("map", 5, 0.559)]
 
 
 def test_two_rows_of_a_table_have_two_values():
