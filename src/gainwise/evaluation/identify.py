@@ -252,18 +252,19 @@ class _Search:
             if number is self.numbers[0] and not sample.check:
                 self.simple += [definition for definition in evaluated if definition.source in (1, 2)]
             matching.append([definition for definition in evaluated if number.matches(definition.value)])
-        same = [number.name == self.numbers[0].name for number in self.numbers]
-        matches = (
-            [
-                first,
-                *(
-                    next((x for x in definitions if first.fits(x, is_same)), None)
-                    for definitions, is_same in zip(matching[1:], same[1:], strict=True)
-                ),
-            ]
-            for first in matching[0]
-        )
-        return [tuple(found) for match in matches if len(found := [x for x in match if x is not None]) == len(match)]
+        matches = (self._complete(first, matching[1:]) for first in matching[0])
+        return [match for match in matches if match is not None]
+
+    def _complete(self, first: Definition, matching: list[list[Definition]]) -> Match | None:
+        """Return a match with the definitions of the further numbers that the same program could have printed."""
+        match = [first]
+        for number, definitions in zip(self.numbers[1:], matching, strict=True):
+            has_same_name = number.name == self.numbers[0].name
+            fitting = next((definition for definition in definitions if first.fits(definition, has_same_name)), None)
+            if fitting is None:
+                return None
+            match.append(fitting)
+        return tuple(match)
 
     def _order(self, definition: Definition) -> tuple[Any, ...]:
         """Return a sort key: source, stated library, number of options, frequency of the cutoff and of the metric."""
