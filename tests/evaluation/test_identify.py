@@ -662,6 +662,13 @@ def test_a_table_with_one_row(write):
     assert found == expected
 
 
+def test_a_whole_number_of_lightgbm_has_six_digits():
+    """LightGBM prints 1 for 1.000000, which 0.826 does not print as."""
+    judgments, line = gw.Judgments([0, 2, 1], group=[3]), "[10]\tvalid_0's ndcg@2: 1"
+    assert finds(gw.identify(line, judgments, [1, 3, 2]), "lightgbm", "ndcg@2")
+    assert gw.identify(line, judgments, [2, 3, 1]).matches.empty
+
+
 @pytest.mark.parametrize("form", [dict, pd.Series])
 def test_values_by_name(form):
     """Values that are not finite are left out, as in a text."""

@@ -169,6 +169,8 @@ def _parse_number(digits: str, percent: bool, label: str, library: str | None) -
     value = float(digits) * scale
     mantissa, _, exponent = digits.lower().partition("e")
     half = 0.5 * 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2])) * scale
+    if library == "lightgbm" and digits in ("0", "1"):  # LightGBM omits the zeros of six digits.
+        half = MIN_TOLERANCE
     label = _NOT_FINITE.split(label)[-1]  # The name of another value.
     label = _PARENTHESES.sub(lambda options: _OPTION.sub("", options[0]), label)
     names = [] if _SPREAD.search(label) else list(_NAME.finditer(label.lower()))
