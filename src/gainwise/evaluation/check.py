@@ -42,6 +42,9 @@ QUERY_SD, QUANTILES = 0.1, 1.645 + 0.842
 MAX_PROBABILITY = 1e-6
 """A pattern is a finding if it is less probable than this by chance."""
 
+MIN_KNOWN = 30
+"""Fewest values of a feature with missing ones that suggest a leak if all of them are equal to the label."""
+
 MAX_ROWS = 100
 """Rows of a finding, the first ones."""
 
@@ -396,13 +399,19 @@ def _check_features(part: Part) -> Iterator[Finding]:
     seen: dict[int, str] = {}
     perfect = _build_perfect_test(part)
     for name, values in zip(names, _list_columns(part.features), strict=True):
-        missing += int(np.isnan(values).sum())
+        unknown = np.isnan(values)
+        gaps = int(unknown.sum())
+        missing += gaps
         infinite += int(np.isinf(values).sum())
-        is_constant = bool((values == values[0]).all() or np.isnan(values).all())
+        is_constant = bool((values == values[0]).all() or gaps == len(values))
         code = hash(values.tobytes())
         is_perfect, is_constant_in_queries = perfect(values)
-        if np.array_equal(values, part.labels.astype(values.dtype)) and not is_constant:
+        known = ~unknown if gaps else slice(None)
+        is_equal = np.array_equal(values[known], part.labels[known].astype(values.dtype)) and not is_constant
+        if is_equal and not gaps:
             found.setdefault("equal", []).append(name)
+        elif is_equal and len(values) - gaps >= MIN_KNOWN and np.ptp(values[known]) > 0:
+            found.setdefault("equal where known", []).append(name)
         elif is_perfect:
             found.setdefault("perfect", []).append(name)
         if is_constant:
@@ -423,6 +432,11 @@ def _check_features(part: Part) -> Iterator[Finding]:
 def _describe_columns(part: Part, found: dict[str, list[str]]) -> Iterator[Finding]:
     texts: dict[str, tuple[str, Severity, str]] = {
         "equal": ("label in features", "warning", "equal to the label. Remove what is not known before ranking"),
+        "equal where known": (
+            "label in features",
+            "warning",
+            "equal to the label in all rows without missing values. Remove what is not known before ranking",
+        ),
         "perfect": (
             "label in features",
             "warning",
