@@ -358,7 +358,7 @@ def _list_first(index: pd.Index[Any]) -> str:
     return ", ".join(map(repr, index[:3].tolist())) + (", …" if len(index) > 3 else "")
 
 
-def list_columns(table: Any) -> list[tuple[str, Any]]:
+def columns_of(table: Any) -> list[tuple[str, Any]]:
     """Return the names of the columns of a table of pandas, polars or pyarrow, and the columns."""
     if hasattr(table, "column_names"):  # `columns` of an Arrow table are not the names.
         return list(zip(map(str, table.column_names), table.columns, strict=True))

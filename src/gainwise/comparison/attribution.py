@@ -146,7 +146,7 @@ def compute_attribution(
     judgments = rankings.judgments
     grades = group_grades(judgments.levels)
     bands = build_bands([metric.k for metric in decomposed], longest=int(judgments.sizes.max()))
-    by_query, cells = _decompose(rankings, models, decomposed, grades, bands)
+    differences, cells = _decompose(rankings, models, decomposed, grades, bands)
     names = tuple(map(str, decomposed))
     queries = int((rankings.weights > 0).sum())
     rows = pd.Index(grades.names, name="grade")
@@ -157,7 +157,7 @@ def compute_attribution(
         queries=queries,
         left_out=int(counted_by_any.sum()) - queries,
         top_grade=grades.names[-1],
-        difference={name: float(by_query[name].sum()) for name in names},
+        difference=differences,
         grades_by_ranks=pd.concat(tables, names=["metric"]),
         lower_is_better=tuple(str(metric) for metric in decomposed if not metric.higher_is_better),
     )
@@ -165,8 +165,8 @@ def compute_attribution(
 
 def _decompose(
     rankings: Rankings, models: tuple[str, str], metrics: Sequence[DCG], grades: Grades, bands: Mapping[str, int]
-) -> tuple[dict[str, Floats], dict[str, Floats]]:
-    """Return by metric the contributions of queries and of cells. For configurations, they are means over repeats."""
+) -> tuple[dict[str, float], dict[str, Floats]]:
+    """Return by metric the difference and the cells. For configurations, they are means over repeats."""
     parts = {str(metric): Decomposition(metric, rankings, grades, bands) for metric in metrics}
     means = []
     for model in models:
@@ -174,7 +174,8 @@ def _decompose(
         means.append([np.mean(tables, axis=0) for tables in zip(*repeats, strict=True)])
     by_query, cells = (first - second for first, second in zip(*means, strict=True))
     shares = np.stack([part.share for part in parts.values()])
-    return dict(zip(parts, shares * by_query, strict=True)), dict(zip(parts, cells, strict=True))
+    differences = (shares * by_query).sum(axis=1).tolist()
+    return dict(zip(parts, differences, strict=True)), dict(zip(parts, cells, strict=True))
 
 
 class Grades(NamedTuple):

@@ -597,7 +597,7 @@ class _Sentence:
 
     @property
     def measure(self) -> str:
-        """The measure whose variants the first two metrics are, or an empty text."""
+        """The measure that the first two metrics are variants of, or an empty text."""
         return label_metrics(self.result.leading)[0].measure
 
     @property
@@ -735,12 +735,11 @@ class _Sentence:
 
 def _format_advice(result: BaselineComparison, first: CandidateDecision, names: Mapping[str, str]) -> str:
     labels, decided = label_metrics(result.leading), {change.metric for change in result.list_changes(first)}
-    changes = []
-    for label, style in zip(labels, "le", strict=False):
-        if label.name not in decided:  # the second of two metrics with the same values
-            continue
-        under = "" if len(labels) == 2 and labels[1].name not in decided else f" under {label.long}"
-        changes.append(f"{result.format_change(first, label.name, style)}{under}")
+    shown = [label for label in labels if label.name in decided]  # one of two metrics with the same values
+    changes = [
+        result.format_change(first, label.name, style) + (f" under {label.long}" if len(shown) == len(labels) else "")
+        for label, style in zip(shown, "le", strict=False)
+    ]
     decisions, text = list(result.decisions.values()), ""
     if len(decisions) > 1:
         counts = [f"{decisions.count(kind)} {kind}" for kind in get_args(Decision) if kind in decisions]

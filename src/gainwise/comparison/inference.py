@@ -301,8 +301,8 @@ class BootstrapDraws:
         bound, error = self.max_t[selected].max(axis=(0, 1)), self.estimated.error[selected]
         if not shift[(error > 0) & (error < np.inf)].any():
             return float(critical_value(bound, level, self.weights))
-        order = None if self.weights is None else np.argsort(-bound)
-        count = 3 * self._find_rank(level, order) // 2 + 1
+        rank = self._find_rank(level, None if self.weights is None else np.argsort(-bound))
+        count = 3 * rank // 2 + 1
         computed, values, floor = np.empty(0, dtype=np.int64), np.empty(0), 0.0
         part = np.arange(self.draws)
         while len(part):

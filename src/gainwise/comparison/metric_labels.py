@@ -12,7 +12,7 @@ T = TypeVar("T")
 class MetricLabel(NamedTuple):
     """Names of a metric: the full name, and two for sentences, such as "linear gain" and "linear".
 
-    `measure` is the measure whose variants two metrics are, such as "NDCG@10". It is empty for other metrics.
+    `measure` is the one that two metrics are variants of, such as "NDCG@10". It is empty for other metrics.
     """
 
     name: str

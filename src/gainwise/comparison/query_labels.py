@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._common.arrays import factorize, index_of, is_missing, list_columns, objects, only_counts
+from .._common.arrays import columns_of, factorize, index_of, is_missing, objects, only_counts
 from .._common.text import format_exact, natural_order, pluralize
 from .._common.typing import Integers
 from .._common.validation import validate_distinct, validate_name, validate_ordered
@@ -91,7 +91,7 @@ def _read_columns(segments: Any) -> dict[str, Any]:
     """Return columns by name. A single column without a name is called `segment`."""
     validate_ordered("segments", segments)
     if hasattr(segments, "columns") and not isinstance(segments, Mapping):
-        by_place = list_columns(segments)
+        by_place = columns_of(segments)
         validate_distinct("names of columns of segments", [name for name, _ in by_place])
         columns = dict(by_place)
     elif isinstance(segments, Mapping) and segments and all(map(_is_column, segments.values())):

@@ -497,7 +497,7 @@ class Choice:
 
     @property
     def measure(self) -> str:
-        """The measure whose variants both metrics are. Empty for other metrics, whose units may differ."""
+        """The measure that both metrics are variants of. Empty for other metrics, whose units may differ."""
         return self.labels[0].measure
 
     def _join_leads(self, leads: Mapping[str, float]) -> str:

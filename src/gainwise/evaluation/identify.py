@@ -177,11 +177,10 @@ def _read_samples(
         )
     prediction, others = read_predictions({"scores": scores}, judgments, features)[0]["scores"], []
     for name, pair in data.items():
-        if not isinstance(pair, tuple | list) or len(pair) != 2 or not isinstance(pair[0], Judgments):
-            first = (
-                f"{type(pair[0]).__name__} first" if isinstance(pair, tuple | list) and pair else type(pair).__name__
-            )
-            raise TypeError(f"data[{name!r}] must be a pair of Judgments and scores, got {first}.")
+        is_pair = isinstance(pair, tuple | list) and len(pair) == 2
+        if not is_pair or not isinstance(pair[0], Judgments):
+            given = f"{type(pair[0]).__name__} first" if is_pair else type(pair).__name__
+            raise TypeError(f"data[{name!r}] must be a pair of Judgments and scores, got {given}.")
         part, values = pair
         source = {name: scores if hasattr(scores, "predict") and np.ndim(values) != 1 else values}
         others.append(Sample(part, read_predictions(source, part, values)[0][name].scores, "", "the data", repr(name)))

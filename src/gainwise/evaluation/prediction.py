@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from .._common.arrays import list_columns, nearest, numbers
+from .._common.arrays import columns_of, nearest, numbers
 from .._common.sources import parse_source
 from .._common.text import agree, join_names, pluralize, printables
 from .._common.validation import validate_distinct, validate_mapping, validate_name
@@ -99,7 +99,7 @@ def read_predictions(
     name of the model.
     """
     if hasattr(models, "columns") and not isinstance(models, Mapping):
-        columns = list_columns(models)
+        columns = columns_of(models)
         validate_distinct("names of models", [name for name, _ in columns])  # A mapping would contain one of them only.
         models = dict(columns)
     validate_mapping("models", models, "scores, a path or a model")
@@ -376,15 +376,14 @@ def select_columns(
     same ones in another order or among others. Without names on one of the two sides, features are used by position.
     With `has_underscores`, underscores in `model_names` match blanks, because LightGBM replaces them.
     """
-    names, wanted = list_names(features), None if model_names is None else list(model_names)
-    size = 0 if names is None else len(names)
-    has_positions = [given is not None and are_positions(given) for given in (names, wanted)]
-    if names is None or wanted is None or all(has_positions) or not set(wanted) <= set(names):
-        names, wanted = (None if made else given for given, made in zip((names, wanted), has_positions, strict=True))
-    if names is None:
-        renamed = _rename_columns(features, wanted) if wanted is not None and size == len(wanted) else features
+    names, wanted = list_names(features) or [], list(model_names or [])
+    size, are_made, are_made_by_model = len(names), are_positions(names), are_positions(wanted)
+    if (are_made and are_made_by_model) or not set(wanted) <= set(names):
+        names, wanted = [] if are_made else names, [] if are_made_by_model else wanted
+    if not names:
+        renamed = _rename_columns(features, wanted) if wanted and size == len(wanted) else features
         return SelectedColumns(renamed, (UNNAMED_FEATURES,) if wanted else ())
-    if wanted is None:
+    if not wanted:
         return SelectedColumns(features, (UNNAMED_MODEL,))
     places = match_columns(names, wanted, has_underscores)
     if places == list(range(len(names))):

@@ -198,9 +198,9 @@ def _find_unknown_name(label: str) -> str:
     >>> [_find_unknown_name(label) for label in ("{'val/loss': ", "bpref  all  ", "| loss | ")]
     ['val/loss', 'bpref', 'loss']
     """
-    match = re.search(
-        r"(?:^|[\s'\"])([^\W\d][\w./-]*(?:@\d+[-_]\w+)?)(?:@\d+)?['\"]?\s*[:=]\s*$", label
-    ) or re.fullmatch(r"[\s,|│]*([^\W\d][\w./-]*(?:@\d+[-_]\w+)?)(?:@\d+)?(?:\s+all\b)?[\s|│]*", label)
+    word = r"([^\W\d][\w./-]*(?:@\d+[-_]\w+)?)(?:@\d+)?"
+    match = re.search(rf"(?:^|[\s'\"]){word}['\"]?\s*[:=]\s*$", label)
+    match = match or re.fullmatch(rf"[\s,|│]*{word}(?:\s+all\b)?[\s|│]*", label)
     return "" if match is None or _find_library_name(match[1]) else match[1]
 
 
@@ -284,10 +284,6 @@ def _to_text(number: Any, argument: str = "number") -> str:
     if isinstance(number, str):
         return number
     if not isinstance(number, Real) or isinstance(number, bool):
-        kinds = (
-            "a number, a text, or a mapping or Series of names to numbers"
-            if argument == "number"
-            else "a number or a text"
-        )
-        raise TypeError(f"{argument} must be {kinds}, got {type(number).__name__}.")
+        several = ", or a mapping or Series of names to numbers" if argument == "number" else ""
+        raise TypeError(f"{argument} must be a number or a text{several}, got {type(number).__name__}.")
     return str(number)
